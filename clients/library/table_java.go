@@ -78,10 +78,12 @@ func curatorLines() []line {
 	rw.kind, rw.downgrades = clients.ReadWrite, true
 	semaphore := of("curator-semaphore", "semaphore", "InterProcessSemaphoreV2 on ZooKeeper")
 	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption(), listenerOption()}
+	multi := of("curator-multi", "multi", "InterProcessMultiLock over two mutexes on ZooKeeper, of which it needs both")
+	multi.promises = append(slices.Clip(multi.promises), "https://curator.apache.org/docs/recipes-multi-shared-lock")
 	return []line{
 		of("curator", "mutex", "InterProcessMutex on ZooKeeper"),
 		of("curator-semaphore-mutex", "semaphore-mutex", "InterProcessSemaphoreMutex on ZooKeeper: a mutex that is not reentrant"),
-		of("curator-multi", "multi", "InterProcessMultiLock on ZooKeeper, of two InterProcessMutexes, of which it needs both"),
+		multi,
 		rw, semaphore,
 	}
 }
@@ -115,10 +117,14 @@ func registryLines() []line {
 		registry("spring-redis", "redis", "redis", "RedisLockRegistry on one Redis"),
 		registry("spring-jdbc", "jdbc", "postgres", "JdbcLockRegistry on Postgres, by each client's own time"),
 		{
-			name: "quartz", about: "Quartz's StdRowLockSemaphore on Postgres: a row that a transaction locks until its commit",
+			name: "quartz", about: "Quartz's lock of its clustered job store on Postgres: a row, locked by a transaction for as long as that lasts",
 			language: javaLanguage, folder: "quartz", program: "QuartzLocks", library: "org.quartz-scheduler:quartz", version: "2.5.2", cluster: "postgres",
-			confirms: true, minTTL: 100 * time.Millisecond,
-			promises: []string{"http://www.quartz-scheduler.org/documentation/quartz-2.3.0/configuration/ConfigJDBCJobStoreClustering.html"},
+			confirms: true, minTTL: time.Second,
+			promises: []string{"https://javadoc.io/doc/org.quartz-scheduler/quartz/2.5.2/org/quartz/impl/jdbcjobstore/Semaphore.html"},
+			options: []clients.Option{{
+				Name: "by", About: "how it locks the row: select is StdRowLockSemaphore, update is UpdateLockRowSemaphore",
+				Default: "select", Check: adapter.Checks(adapter.OneOf("select", "update")),
+			}},
 		},
 		{
 			name: "spring-zookeeper", about: "Spring Integration's ZookeeperLockRegistry on ZooKeeper: Curator's InterProcessMutex",

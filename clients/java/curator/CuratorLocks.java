@@ -16,11 +16,13 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
  * Apache Curator's locks on ZooKeeper, as shipped. The argument names the lock: mutex,
- * semaphore-mutex, multi (of two mutexes), rw or semaphore.
+ * semaphore-mutex, multi (InterProcessMultiLock over two mutexes), rw or semaphore.
  *
  * Its documentation (5.9.0, https://curator.apache.org/docs/recipes-shared-reentrant-lock) promises
  * that at no time two clients think that they hold the same lock, and strongly recommends a listener:
- * after SUSPENDED nobody can be certain to hold it until RECONNECTED, and after LOST nobody does.
+ * after SUSPENDED nobody can be certain to hold it until RECONNECTED, and after LOST nobody does. Of multi it
+ * promises (https://curator.apache.org/docs/recipes-multi-shared-lock) that an acquire takes all of its locks, or
+ * releases those that it has taken.
  *
  * Option listener: on what a holder counts its lock as lost. suspended (default): when the connection
  * is down, as the documentation advises; lost: when the session has ended; none: never, as of a
@@ -82,8 +84,8 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
                     both.put(key, pair);
                     yield shared ? pair.readLock() : pair.writeLock();
                 }
-                case "semaphore-mutex" -> new InterProcessSemaphoreMutex(client, path);
                 case "multi" -> new InterProcessMultiLock(client, List.of(path + "/first", path + "/second"));
+                case "semaphore-mutex" -> new InterProcessSemaphoreMutex(client, path);
                 default -> new InterProcessMutex(client, path);
             };
             // false: the library has taken its node out of the line again.
@@ -120,6 +122,8 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
         } catch (IllegalMonitorStateException e) {
             return false; // "You do not own the lock"
         } catch (Exception e) {
+            // The multi lock wraps the error of the first one that failed.
+            if (type.equals("multi") && e.getCause() instanceof IllegalMonitorStateException) return false;
             throw new Unknown(e.toString());
         }
     }

@@ -5,35 +5,49 @@ import java.sql.Statement;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Set;
+import org.quartz.impl.jdbcjobstore.DBSemaphore;
 import org.quartz.impl.jdbcjobstore.LockException;
 import org.quartz.impl.jdbcjobstore.StdRowLockSemaphore;
+import org.quartz.impl.jdbcjobstore.UpdateLockRowSemaphore;
 
 /**
- * The lock with which the nodes of a Quartz cluster take turns: StdRowLockSemaphore, a row that a transaction locks until
- * its commit, in the table of Quartz's schema for Postgres.
+ * The lock of Quartz's clustered job store, on Postgres: a row of the table QRTZ_LOCKS. Each acquire has a
+ * connection of its own, and the transaction of that connection holds the lock until it ends.
  *
- * Quartz's documentation (2.5.2, http://www.quartz-scheduler.org/documentation/quartz-2.3.0/configuration/ConfigJDBCJobStoreClustering.html)
- * promises that only one node fires a job at each time. Its nodes do so by taking this lock. There is no lease: the lock is held by the
- * transaction, and nothing tells its holder that the transaction has ended.
+ * Its documentation (2.5.2, https://javadoc.io/doc/org.quartz-scheduler/quartz/2.5.2, the package
+ * org.quartz.impl.jdbcjobstore) promises of Semaphore "an interface for providing thread/resource locking in order
+ * to protect resources from being altered by multiple threads at the same time". It has no lease, and tells nobody of
+ * a loss. The job store commits, and then calls releaseLock: so does this.
  *
- * The library waits for the row as long as the database does, and tries three times. Here the database gives up after LOCK_TIMEOUT,
- * one try is one call, and the call is repeated until the wait is over.
+ * The library waits without a limit, so that Postgres limits the wait (lock_timeout). Its further tries are useless in
+ * a transaction that has failed, and StdRowLockSemaphore is told to have one.
+ *
+ * Option by: select is StdRowLockSemaphore, update is UpdateLockRowSemaphore.
  */
 public class QuartzLocks extends Adapter implements AutoCloseable {
-    private static final int LOCK_TIMEOUT = 200; // ms
-    private static final String LOCK_NOT_AVAILABLE = "55P03"; // as Postgres calls it
+    /** Postgres has answered, and ended the transaction: a wait too long, a failed transaction, a row that is there. */
+    private static final Set<String> ENDED = Set.of("55P03", "25P02", "23505");
 
-    private final StdRowLockSemaphore semaphore = new StdRowLockSemaphore("qrtz_", "picklock", null);
     private String url;
+    private DBSemaphore semaphore;
     private final Map<String, Connection> held = new HashMap<>();
 
     public Map<String, Object> open(Open request) throws Exception {
         url = "jdbc:postgresql://" + request.servers().get(0) + "/postgres?user=postgres";
-        semaphore.setMaxRetry(1);
+        if (request.option("by", "select").equals("select")) {
+            StdRowLockSemaphore select = new StdRowLockSemaphore();
+            select.setMaxRetry(1);
+            semaphore = select;
+        } else {
+            semaphore = new UpdateLockRowSemaphore();
+        }
+        semaphore.setTablePrefix("QRTZ_");
+        semaphore.setSchedName("picklock");
+        // Clients that make the table at once get in each other's way: one at a time, until its
+        // transaction is over: the statements of one call are one.
         try (Connection connection = DriverManager.getConnection(url); Statement statement = connection.createStatement()) {
-            // Clients that make the table at once get in each other's way: one at a time, until its
-            // transaction is over: the statements of one call are one.
-            statement.execute("SELECT pg_advisory_xact_lock(7); CREATE TABLE IF NOT EXISTS qrtz_locks (SCHED_NAME VARCHAR(120) NOT NULL,"
+            statement.execute("SELECT pg_advisory_xact_lock(7); CREATE TABLE IF NOT EXISTS QRTZ_LOCKS (SCHED_NAME VARCHAR(120) NOT NULL,"
                 + " LOCK_NAME VARCHAR(40) NOT NULL, PRIMARY KEY (SCHED_NAME, LOCK_NAME))");
         }
         Map<String, Object> abilities = new LinkedHashMap<>();
@@ -42,39 +56,46 @@ public class QuartzLocks extends Adapter implements AutoCloseable {
         return loaded(abilities, "org.quartz-scheduler", "quartz");
     }
 
-    public Grant acquire(String key, long timeoutMs, boolean shared) throws Exception {
-        long end = System.nanoTime() + timeoutMs * 1_000_000;
-        Connection connection;
+    /** A transaction of its own, in which no statement waits for longer than that. */
+    private Connection begin(long waitMs) throws NotSent {
         try {
-            connection = DriverManager.getConnection(url);
+            Connection connection = DriverManager.getConnection(url);
             connection.setAutoCommit(false);
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("SET LOCAL lock_timeout = " + Math.max(1, waitMs));
+            }
+            return connection;
         } catch (SQLException e) {
-            throw new NotSent(e.toString());
-        }
-        while (true) {
-            try {
-                try (Statement statement = connection.createStatement()) {
-                    statement.execute("SET LOCAL lock_timeout = " + LOCK_TIMEOUT);
-                }
-                semaphore.obtainLock(connection, key);
-                held.put(key, connection);
-                return new Grant(0, null);
-            } catch (LockException | SQLException e) {
-                boolean refused = e.getCause() instanceof SQLException why && LOCK_NOT_AVAILABLE.equals(why.getSQLState());
-                if (!refused) { // the server may have locked the row, until it learns that the connection is gone
-                    discard(connection);
-                    throw new Unknown(e.toString());
-                }
-            }
-            if (System.nanoTime() >= end) {
-                discard(connection);
-                return null;
-            }
+            throw new NotSent("no transaction: " + e);
         }
     }
 
-    /** As the job store does it: the commit frees the row. */
-    public boolean release(String key) throws Exception {
+    /** The first two transactions of a new lock both insert its row, of which one fails: it tries again. */
+    public Grant acquire(String key, long timeoutMs, boolean shared) throws Exception {
+        long end = System.nanoTime() + timeoutMs * 1_000_000;
+        while (true) {
+            Connection connection = begin((end - System.nanoTime()) / 1_000_000);
+            try {
+                semaphore.obtainLock(connection, key);
+                held.put(key, connection);
+                return new Grant(0, null);
+            } catch (LockException e) {
+                quietly(connection);
+                if (!(e.getCause() instanceof SQLException cause && ENDED.contains(cause.getSQLState()))) throw new Unknown(e.toString());
+            }
+            if (System.nanoTime() >= end) return null;
+        }
+    }
+
+    private static void quietly(Connection connection) {
+        try {
+            connection.close();
+        } catch (SQLException e) {
+            System.err.println(e);
+        }
+    }
+
+    public boolean release(String key) throws Unknown {
         Connection connection = held.remove(key);
         if (connection == null) return false;
         try {
@@ -84,19 +105,11 @@ public class QuartzLocks extends Adapter implements AutoCloseable {
             throw new Unknown(e.toString());
         } finally {
             semaphore.releaseLock(key);
-            discard(connection);
+            quietly(connection);
         }
     }
 
-    private static void discard(Connection connection) {
-        try {
-            connection.close();
-        } catch (SQLException e) {
-            System.err.println("close a connection: " + e);
-        }
-    }
-
-    public void close() { held.values().forEach(QuartzLocks::discard); }
+    public void close() { held.values().forEach(QuartzLocks::quietly); }
 
     public static void main(String[] args) throws Exception { serve(QuartzLocks::new); }
 }
