@@ -115,6 +115,10 @@ func (e *emulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case e.failed <- err:
 		default: // the first failure ends the server
 		}
+		// An empty answer would be a success, and clients ask again after this one.
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, `{"__type":"com.amazonaws.dynamodb.v20120810#InternalServerError"}`)
 		return
 	}
 	maps.Copy(w.Header(), a.header)

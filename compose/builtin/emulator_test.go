@@ -115,18 +115,18 @@ func TestEmulatorDamagedLog(t *testing.T) {
 	}
 }
 
-// TestEmulatorLogFails: what cannot be logged is not answered, and nothing is that could show it.
+// TestEmulatorLogFails: what cannot be logged is an error, and so is all that could show it.
 func TestEmulatorLogFails(t *testing.T) {
 	e, err := newEmulator(filepath.Join(t.TempDir(), "writes.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.log.Close()
-	if _, body := ask(t, e, "CreateTable", makeTable); body != "" {
-		t.Errorf("answered %q", body)
+	if code, body := ask(t, e, "CreateTable", makeTable); code != http.StatusInternalServerError {
+		t.Errorf("answered %d %q", code, body)
 	}
-	if _, body := ask(t, e, "DescribeTable", `{"TableName":"t"}`); body != "" {
-		t.Errorf("a new start will not know of the table, and this told of it: %q", body)
+	if code, body := ask(t, e, "DescribeTable", `{"TableName":"t"}`); code != http.StatusInternalServerError {
+		t.Errorf("a new start will not know of the table, and this told of it: %d %q", code, body)
 	}
 	if err := <-e.failed; err == nil {
 		t.Error("no error")
