@@ -100,7 +100,7 @@ func regressions(grants []*grant) []grantPair {
 }
 
 // reuses returns every grant whose token another one had been given before. A client that is given
-// back what it holds may be given its token, too: no other client has it.
+// back what it holds may be given its token, too: no other client has it. The list can have any order.
 func reuses(grants []*grant) []grantPair {
 	if rising := func() bool {
 		last := int64(0)
@@ -116,7 +116,9 @@ func reuses(grants []*grant) []grantPair {
 	}
 	first := map[int64]*grant{}
 	var out []grantPair
-	for _, g := range grants {
+	byOk := slices.Clone(grants)
+	sortBy(byOk, func(g *grant) int64 { return g.okT })
+	for _, g := range byOk {
 		if g.token == 0 {
 			continue
 		}

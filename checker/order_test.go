@@ -96,3 +96,24 @@ func TestRegressions(t *testing.T) {
 		}
 	})
 }
+
+// TestReusesInAnyOrder: a client that is given back what it holds, with its token, is no reuse, however the grants are listed.
+func TestReusesInAnyOrder(t *testing.T) {
+	k := &lock{}
+	chain := make([]*grant, 3)
+	for i := range chain {
+		chain[i] = &grant{lock: k, process: "c1", token: 7, lo: int64(i), okT: int64(i), since: int64(i), lease: 9, lost: -1}
+		if i > 0 {
+			chain[i-1].anew = chain[i]
+		}
+	}
+	other := &grant{lock: k, process: "c2", token: 7, lo: 5, okT: 5, lost: -1}
+	for _, order := range [][]*grant{{chain[0], chain[1], chain[2]}, {chain[2], chain[1], chain[0]}, {chain[1], chain[2], chain[0]}} {
+		if found := reuses(order); len(found) > 0 {
+			t.Errorf("%d reuses of what one client holds", len(found))
+		}
+		if found := reuses(append([]*grant{other}, order...)); len(found) != 1 || found[0].newer != other {
+			t.Errorf("%v, want the grant of another client", found)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/internal/adapter"
@@ -15,6 +16,7 @@ func lockfileInfo() clients.Info {
 		Name:    "s3-lockfile",
 		About:   "S3: an object that is written with If-None-Match and deleted, as use_lockfile of OpenTofu and Terraform does: a client that crashes keeps the lock",
 		Cluster: "s3",
+		MinTTL:  time.Millisecond, // it has no lease, and takes it for how long an answer may take
 		Options: []clients.Option{release},
 		Inspect: func(ctx context.Context, o clients.Options, key string) (int, error) {
 			is, err := look(ctx, o, key)
