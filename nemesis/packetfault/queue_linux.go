@@ -30,6 +30,7 @@ const (
 // rules that queue packets for it, as long as some link has a fault.
 type packetQueue struct {
 	ns    *os.File
+	put   func(to []netip.Addr) error // has the kernel queue the packets to these addresses, and no others
 	queue *nfqueue.Nfqueue
 	stop  context.CancelFunc
 	timer *time.Timer // releases late packets
@@ -50,7 +51,8 @@ type packetQueue struct {
 
 // open begins to listen. No packet comes before set has been called.
 func open(ns *os.File) (*packetQueue, error) {
-	d := &packetQueue{ns: ns, dests: map[netip.Addr]*destQueue{}, changed: make(chan struct{}), probes: map[uint16]chan Fate{}, gone: make(chan struct{})}
+	put := func(to []netip.Addr) error { return installQueueRules(ns, to) }
+	d := &packetQueue{ns: ns, put: put, dests: map[netip.Addr]*destQueue{}, changed: make(chan struct{}), probes: map[uint16]chan Fate{}, gone: make(chan struct{})}
 	q, err := nfqueue.Open(&nfqueue.Config{
 		NetNS: int(ns.Fd()), NfQueue: queueNumber, MaxQueueLen: queueLength, MaxPacketLen: snap,
 		Copymode: nfqueue.NfQnlCopyPacket, Flags: nfqueue.NfQaCfgFlagGSO, AfFamily: unix.AF_INET,
@@ -223,7 +225,7 @@ func (d *packetQueue) install() error {
 	slices.SortFunc(busy, netip.Addr.Compare)
 	if !d.ruled || !slices.Equal(busy, d.rules) {
 		d.ruled = false
-		if err := installQueueRules(d.ns, busy); err != nil {
+		if err := d.put(busy); err != nil {
 			return err
 		}
 		d.rules, d.ruled = busy, true
@@ -231,7 +233,8 @@ func (d *packetQueue) install() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for a, l := range d.dests {
-		if l.idle() {
+		// Who has ended a fault meanwhile comes next. Until then its packets are queued, and the queue must not be closed.
+		if _, queued := slices.BinarySearchFunc(busy, a, netip.Addr.Compare); l.idle() && !queued {
 			delete(d.dests, a)
 		}
 	}
