@@ -11,5 +11,9 @@ func rustLines() []line {
 		name: "rust-sqlx", about: "sqlx's PgAdvisoryLock on Postgres: a session-level advisory lock on a connection of a pool",
 		language: rustLanguage, folder: "sqlx", program: "client", library: "sqlx", version: "0.9.0", cluster: "postgres",
 		minTTL: time.Second, promises: []string{"https://docs.rs/sqlx/0.9.0/sqlx/postgres/struct.PgAdvisoryLock.html"},
+	}, {
+		name: "rust-kube-leader-election", about: "kube-leader-election on a Kubernetes Lease, in whole seconds, all defaults",
+		language: rustLanguage, folder: "kube-leader-election", program: "client", library: "kube-leader-election", version: "0.44.0", cluster: "kubernetes",
+		minTTL: time.Second, promises: []string{"https://docs.rs/kube-leader-election/0.44.0/kube_leader_election/"},
 	}}
 }
