@@ -14,6 +14,6 @@ func rustLines() []line {
 	}, {
 		name: "rust-kube-leader-election", about: "kube-leader-election on a Kubernetes Lease, in whole seconds, all defaults",
 		language: rustLanguage, folder: "kube-leader-election", program: "client", library: "kube-leader-election", version: "0.44.0", cluster: "kubernetes",
-		minTTL: time.Second, promises: []string{"https://docs.rs/kube-leader-election/0.44.0/kube_leader_election/"},
+		confirms: true, minTTL: time.Second, promises: []string{"https://docs.rs/kube-leader-election/0.44.0/kube_leader_election/"},
 	}}
 }
