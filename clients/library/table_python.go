@@ -34,8 +34,8 @@ func redisPythonLines() []line {
 		language: pythonLanguage, folder: "pottery_redlock", program: "pottery_redlock", library: "pottery", version: "3.0.1", cluster: "redlock",
 		minTTL: 10 * time.Millisecond, promises: []string{"https://github.com/brainix/pottery#readme"},
 	}, {
-		name: "sherlock-redis", about: "sherlock's RedisLock on one Redis: an expiry in whole seconds",
-		language: pythonLanguage, folder: "sherlock_redis", program: "sherlock_redis", library: "sherlock", version: "0.4.1", cluster: "redis",
+		name: "sherlock-redis", variant: "redis", about: "sherlock's RedisLock on one Redis: an expiry in whole seconds",
+		language: pythonLanguage, folder: "sherlock_locks", program: "sherlock_locks", library: "sherlock", version: "0.4.1", cluster: "redis",
 		confirms: true, minTTL: time.Second, promises: []string{"https://sher-lock.readthedocs.io/en/latest/"},
 	}, {
 		name: "redbeat", about: "celery-redbeat's lock on one Redis, by its beat scheduler, which extends it: a time-out in whole seconds",

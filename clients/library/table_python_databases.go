@@ -27,8 +27,8 @@ func databaseLines() []line {
 	rw := fasteners("fasteners-rw", "rw", "InterProcessReaderWriterLock")
 	rw.kind = clients.ReadWrite
 	return []line{postgres, dlock("sqlalchemy-dlock-mysql", "mysql", "mariadb", "MariaDB: GET_LOCK on a connection"), {
-		name: "sherlock-memcached", about: "sherlock's MCLock on one memcached: an expiry in whole seconds, one more than the lease",
-		language: pythonLanguage, folder: "sherlock_memcached", program: "sherlock_memcached", library: "sherlock", version: "0.4.1", cluster: "memcached",
+		name: "sherlock-memcached", variant: "memcached", about: "sherlock's MCLock on one memcached: an expiry in whole seconds, one more than the lease",
+		language: pythonLanguage, folder: "sherlock_locks", program: "sherlock_locks", library: "sherlock", version: "0.4.1", cluster: "memcached",
 		confirms: true, minTTL: time.Second, promises: []string{"https://sher-lock.readthedocs.io/en/latest/"},
 	}, fasteners("fasteners", "lock", "InterProcessLock"), rw, {
 		name: "redlock-py", about: "redlock-py over independent Redis nodes, all defaults but how often it tries",

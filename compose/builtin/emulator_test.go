@@ -126,7 +126,7 @@ func TestEmulatorLogFails(t *testing.T) {
 		t.Errorf("answered %d %q", code, body)
 	}
 	if code, body := ask(t, e, "DescribeTable", `{"TableName":"t"}`); code != http.StatusInternalServerError {
-		t.Errorf("a new start will not know of the table, and this told of it: %d %q", code, body)
+		t.Errorf("answered %d %q about a table that a new start will not have", code, body)
 	}
 	if err := <-e.failed; err == nil {
 		t.Error("no error")

@@ -6,15 +6,15 @@ import (
 	"testing"
 )
 
-// TestInstallKeepsWhatIsQueued: a fault that ends while the kernel is told of it keeps the queue open until the kernel queues its
-// packets no more. A queue that is opened while packets are queued for it takes them for the kernel's answers.
+// TestInstallKeepsWhatIsQueued: a fault can end while its rule is being installed. The queue stays open until the rule is gone. If a
+// queue is opened while a rule sends it packets, it takes them for the kernel's answers.
 func TestInstallKeepsWhatIsQueued(t *testing.T) {
 	to := netip.MustParseAddr("10.77.0.3")
-	var told [][]netip.Addr
+	var installed [][]netip.Addr
 	d := &packetQueue{dests: map[netip.Addr]*destQueue{}}
 	ended := func(_ netip.Addr, l *destQueue) { l.holding = false }
 	d.put = func(to []netip.Addr) error {
-		if told = append(told, to); len(to) > 0 {
+		if installed = append(installed, to); len(to) > 0 {
 			d.change(to, ended)
 		}
 		return nil
@@ -28,7 +28,7 @@ func TestInstallKeepsWhatIsQueued(t *testing.T) {
 	if err := d.install(); err != nil {
 		t.Fatal(err)
 	}
-	if !d.idle() || len(told) != 2 || !slices.Equal(told[0], []netip.Addr{to}) || len(told[1]) != 0 {
-		t.Errorf("idle %v after %v", d.idle(), told)
+	if !d.idle() || len(installed) != 2 || !slices.Equal(installed[0], []netip.Addr{to}) || len(installed[1]) != 0 {
+		t.Errorf("idle %v after %v", d.idle(), installed)
 	}
 }

@@ -137,6 +137,20 @@ func (p *Program) Renewed(key string, l Lease) error {
 // Lost tells that the lock has learnt by itself that it no longer holds the key.
 func (p *Program) Lost(key string) error { return p.tell(fields{"event": "lost", "key": key}) }
 
+// LostAt calls Lost when a grant is over, unless done closes before: its client has released it.
+func (p *Program) LostAt(key string, over, done <-chan struct{}) {
+	select {
+	case <-done:
+		return
+	case <-over:
+	}
+	select {
+	case <-done:
+	default:
+		_ = p.Lost(key) // an error ends the program at its next answer
+	}
+}
+
 // tell writes one line, whole.
 func (p *Program) tell(line fields) error {
 	p.mu.Lock()

@@ -59,7 +59,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) 
 		case lost != nil:
 			g := &grant{held, make(chan struct{})}
 			l.held[key] = g
-			go l.watch(key, g, lost)
+			go l.program.LostAt(key, lost, g.done)
 			return &adapter.Grant{}, nil
 		case l.wire.doubt.Load():
 			return nil, errors.Join(err, errors.New("a write was not answered"))
@@ -88,18 +88,6 @@ func (l *lock) try(ctx context.Context, key string) (<-chan struct{}, *api.Lock,
 	}
 	lost, err := held.Lock(ctx.Done())
 	return lost, held, err
-}
-
-func (l *lock) watch(key string, g *grant, lost <-chan struct{}) {
-	select {
-	case <-g.done:
-	case <-lost:
-		select {
-		case <-g.done:
-		default:
-			_ = l.program.Lost(key) // an error ends the program at its next answer
-		}
-	}
 }
 
 // Release unlocks. The library does not look at what the service says to that; an error says that there was no answer.

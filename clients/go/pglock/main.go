@@ -112,16 +112,8 @@ func (l *lock) do(key string) *grant {
 		defer stop()
 		g.failed = l.client.Do(ctx, key, func(held context.Context, item *pglock.Lock) error {
 			close(g.granted)
-			select {
-			case <-g.release:
-			case <-held.Done():
-				select {
-				case <-g.release:
-				default:
-					_ = l.program.Lost(key) // an error ends the program at its next answer
-					<-g.release
-				}
-			}
+			l.program.LostAt(key, held.Done(), g.release)
+			<-g.release
 			g.closed = item.Close() // Do closes it, too, and says nothing of it
 			return nil
 		})

@@ -65,7 +65,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) 
 	if err == nil && inTime() {
 		g := &grant{held, cancel, forget, make(chan struct{})}
 		l.held[key] = g
-		go l.watch(key, g)
+		go l.program.LostAt(key, g.ctx.Done(), g.done)
 		return &adapter.Grant{}, nil
 	}
 	if err == nil {
@@ -76,19 +76,6 @@ func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) 
 		return nil, nil
 	}
 	return nil, fmt.Errorf("%w: %w", adapter.ErrNotSent, err)
-}
-
-// watch passes the end of the grant's context on, unless the user has asked for it.
-func (l *lock) watch(key string, g *grant) {
-	select {
-	case <-g.done:
-	case <-g.ctx.Done():
-		select {
-		case <-g.done:
-		default:
-			_ = l.program.Lost(key) // an error ends the program at its next answer
-		}
-	}
 }
 
 func (l *lock) Release(key string) (bool, error) {
