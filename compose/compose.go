@@ -71,7 +71,8 @@ type Cluster interface {
 	// are gone.
 	Kill(ctx context.Context, node string) error
 	// Restart starts a killed server again, with its data or without, and returns
-	// when it answers.
+	// when it answers. An error wraps ErrRuns if the server was not down, ErrKilled if it
+	// was killed meanwhile, and ErrEnded if it ended by itself.
 	Restart(ctx context.Context, node string, fresh bool) error
 	// NeedsData says why a server cannot join the others again without its data; "" for one
 	// that can, and for a node that is no server.

@@ -2,10 +2,12 @@ package compose
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,19 +47,30 @@ type member struct {
 	home        string       // the namespace that it keeps while it is down
 	incarnation *Incarnation // the latest
 	killed      time.Time
-	mark        *mark     // of its log, for a power loss
-	mayExit     time.Time // until then it may end by itself
-	restart     bool      // it is being started again: the caller of that learns of its end
+	mark        *mark         // of its log, for a power loss
+	mayExit     time.Time     // until then it may end by itself
+	restart     bool          // it is being started again: the caller of that learns of its end
+	changing    chan struct{} // holds one while it is being started, or loses its power, or its disk breaks
 }
 
 // Incarnation is one run of a node's process, from a start to its end.
 type Incarnation struct {
-	gone chan struct{}
-	err  error
+	gone   chan struct{}
+	err    error
+	killed atomic.Bool // by a fault, or at the end of the run
 }
 
 // Gone is closed when the process has ended.
 func (l *Incarnation) Gone() <-chan struct{} { return l.gone }
+
+// Started says why a start of this incarnation failed, given what its wait for an answer has said:
+// an error that wraps ErrKilled if somebody has killed it meanwhile.
+func (l *Incarnation) Started(err error) error {
+	if errors.Is(err, ErrEnded) && l.killed.Load() {
+		return ErrKilled
+	}
+	return err
+}
 
 // Err waits for the end and says how it came; nil if it ended well.
 func (l *Incarnation) Err() error {
@@ -76,7 +89,7 @@ func NewMembers(def *Definition, reach Reach) *Members {
 func (m *Members) Add(n Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	x := &member{Node: n, home: n.NetNS}
+	x := &member{Node: n, home: n.NetNS, changing: make(chan struct{}, 1)}
 	if i := slices.IndexFunc(m.def.Services, func(s Service) bool { return s.Name == n.Name }); i >= 0 && n.Role == m.def.Services[i].Spec.Role {
 		x.service = &m.def.Services[i]
 	}
@@ -212,6 +225,24 @@ func (m *Members) Restarting(name string) (done func()) {
 	return func() { set(false) }
 }
 
+// Changing lets nobody else start a server, take its power, or break its disk, until done is
+// called: a server that starts while its disk is taken back would write beside that. An error
+// means that another change takes longer than ctx.
+func (m *Members) Changing(ctx context.Context, name string) (done func(), err error) {
+	m.mu.Lock()
+	n, err := m.find(name)
+	m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case n.changing <- struct{}{}:
+		return func() { <-n.changing }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%s is still being started, or loses its power: %w", name, ctx.Err())
+	}
+}
+
 // AllowExit says that a node may end by itself for so long: Died does not report it.
 func (m *Members) AllowExit(name string, d time.Duration) {
 	m.mu.Lock()
@@ -240,6 +271,9 @@ func (m *Members) End(ctx context.Context, name string, kill func(pid int) error
 	}
 	pid, incarnation := n.PID, n.incarnation
 	n.killed = time.Now()
+	if pid != 0 {
+		incarnation.killed.Store(true)
+	}
 	m.mu.Unlock()
 	if pid == 0 {
 		return nil

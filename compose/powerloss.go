@@ -100,6 +100,11 @@ var errUnmarked = errors.New("its log was never marked: mark it first, or have i
 // answers loses nothing. It is an error if, when the server was killed, the mark was
 // older than what its settings leave unsynced.
 func (m *Members) LosePower(ctx context.Context, name string) (int64, error) {
+	done, err := m.Changing(ctx, name)
+	if err != nil {
+		return 0, err
+	}
+	defer done()
 	log, sizes, err := m.sizes(ctx, name)
 	if err != nil {
 		return 0, err

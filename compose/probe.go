@@ -94,6 +94,12 @@ func (p *Probe) Await(ctx context.Context, addr string, gone <-chan struct{}) er
 // ErrEnded says that a server's program ended before it answered.
 var ErrEnded = errors.New("it ended while it was starting")
 
+// ErrKilled says that a server was killed before it answered: whoever did that starts it again.
+var ErrKilled = errors.New("it was killed while it was starting")
+
+// ErrRuns says that a server is not started because it runs.
+var ErrRuns = errors.New("it runs already")
+
 // AwaitBy is Await with another way to ask: not every server can be reached from
 // here.
 func (p *Probe) AwaitBy(ctx context.Context, addr string, gone <-chan struct{}, ask func(context.Context) (bool, error)) error {

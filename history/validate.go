@@ -262,6 +262,12 @@ func (v *Validator) fault(e *Event) error {
 			delete(v.faults, id)
 		}
 		v.dying(e, -1)
+	case "":
+		// A server that does not start again: the fault has begun and does not end.
+		if e.Error != "" && v.faults[id] > 0 {
+			return nil
+		}
+		fallthrough
 	default:
 		return fmt.Errorf("unknown phase %s of fault %s: want begin or end", quote(e.Phase), quote(e.F))
 	}

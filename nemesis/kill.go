@@ -97,7 +97,8 @@ func (k *kill) Inject(ctx context.Context) error {
 
 func (k *kill) Verify(context.Context) error {
 	for _, n := range k.nodes {
-		if now, _ := k.env.node(n.Name); now.PID != 0 {
+		// Another fault may have brought it back already, as another process.
+		if now, _ := k.env.node(n.Name); now.PID != 0 && (now.PID == n.PID || n.PID == 0) {
 			return fmt.Errorf("kill %s: process %d still runs", n.Name, now.PID)
 		}
 	}
@@ -117,7 +118,11 @@ func (k *kill) Heal(ctx context.Context) error {
 				errs <- k.env.Respawn(ctx, n.Name)
 				return
 			}
-			errs <- k.env.Cluster.Restart(ctx, n.Name, k.wipe)
+			err := k.env.Cluster.Restart(ctx, n.Name, k.wipe)
+			if errors.Is(err, compose.ErrKilled) || errors.Is(err, compose.ErrRuns) && !k.wipe {
+				err = nil // another fault has it now, or has brought it back
+			}
+			errs <- err
 		}()
 	}
 	var all error

@@ -291,10 +291,13 @@ func TestHealedOnce(t *testing.T) {
 func TestServerDoesNotComeBack(t *testing.T) {
 	for name, tt := range map[string]struct {
 		stays error
+		ends  bool // the fault, which is no longer what keeps the server down
 		want  string
 	}{
-		"ended":    {fmt.Errorf("start s1: %w", compose.ErrEnded), ""},
-		"no cause": {errors.New("start s1: no answer"), "heal kill of s1: start s1: no answer"},
+		"ended":                   {fmt.Errorf("start s1: %w", compose.ErrEnded), false, ""},
+		"killed by another fault": {fmt.Errorf("start s1: %w", compose.ErrKilled), true, ""},
+		"started by another":      {fmt.Errorf("start s1: %w", compose.ErrRuns), true, ""},
+		"no cause":                {errors.New("start s1: no answer"), false, "heal kill of s1: start s1: no answer"},
 	} {
 		c := newFakeCluster()
 		c.stays = tt.stays
@@ -323,6 +326,10 @@ func TestServerDoesNotComeBack(t *testing.T) {
 			}
 		case err != nil:
 			t.Errorf("%s: %v", name, err)
+		case tt.ends:
+			if len(events) != 2 || events[1].Phase != history.End || events[1].Error != "" {
+				t.Errorf("%s: %+v", name, events)
+			}
 		case len(events) != 2 || events[1].Phase != "" || !strings.HasPrefix(events[1].Error, "s1 did not start again") || !strings.Contains(events[1].Detail, tt.stays.Error()):
 			t.Errorf("%s: %+v", name, events)
 		}

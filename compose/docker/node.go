@@ -80,7 +80,7 @@ func (c *Cluster) adopt(ctx context.Context, n *node, incarnation *compose.Incar
 	ready, cancel := context.WithTimeout(ctx, compose.ReadyWithin)
 	defer cancel()
 	if err := c.Recall(ready, n.name, incarnation.Gone()); err != nil {
-		return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
+		return fmt.Errorf("start %s: %w%s", n.name, incarnation.Started(err), c.tail(n))
 	}
 	err = n.svc.Spec.Ready.AwaitBy(ready, member.HostPort(), incarnation.Gone(), func(ctx context.Context) (bool, error) {
 		now, err := c.Find(n.name)
@@ -91,7 +91,7 @@ func (c *Cluster) adopt(ctx context.Context, n *node, incarnation *compose.Incar
 		return ok, err
 	})
 	if err != nil {
-		return fmt.Errorf("start %s: %w%s", n.name, err, c.tail(n))
+		return fmt.Errorf("start %s: %w%s", n.name, incarnation.Started(err), c.tail(n))
 	}
 	return nil
 }
@@ -192,6 +192,14 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 	if n.svc == nil {
 		return fmt.Errorf("%s is not a server", name)
 	}
+	done, err := c.Changing(ctx, name)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	defer done()
+	if now, err := c.Find(name); err != nil || now.PID != 0 {
+		return fmt.Errorf("start %s: %w", name, errors.Join(compose.ErrRuns, err))
+	}
 	if fresh {
 		id, err := c.engine.recreate(ctx, n.id)
 		if err != nil {
@@ -203,7 +211,7 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 	}
 	defer c.Restarting(name)()
 	var incarnation *compose.Incarnation
-	err := c.startOf(ctx, name, func() error {
+	err = c.startOf(ctx, name, func() error {
 		before, err := c.engine.inspect(ctx, n.id)
 		if err != nil {
 			return err

@@ -149,7 +149,7 @@ func check(def *compose.Definition) error {
 }
 
 func (c *Cluster) addNode(name string, role compose.Role, ports []int, svc *compose.Service) (*node, error) {
-	n := &node{name: name, svc: svc, dir: filepath.Join(c.opts.DataDir, name), starting: make(chan struct{}, 1)}
+	n := &node{name: name, svc: svc, dir: filepath.Join(c.opts.DataDir, name)}
 	c.adding.Lock()
 	defer c.adding.Unlock()
 	var err error
@@ -194,8 +194,14 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 	if n.svc == nil {
 		return fmt.Errorf("%s is not a server", name)
 	}
-	n.starting <- struct{}{}
-	defer func() { <-n.starting }()
+	done, err := c.Changing(ctx, name)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
+	defer done()
+	if now, err := c.Find(name); err != nil || now.PID != 0 {
+		return fmt.Errorf("start %s: %w", name, errors.Join(compose.ErrRuns, err))
+	}
 	c.mu.Lock()
 	v := nodeVars(c.opts.Self, c.def, c.nodes, n, c.opts.Vars)
 	c.mu.Unlock()
@@ -228,6 +234,9 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 	if err == nil {
 		err = n.svc.Spec.Ready.Await(ready, member.HostPort(), incarnation.Gone())
 	}
+	if err = incarnation.Started(err); errors.Is(err, compose.ErrKilled) {
+		return fmt.Errorf("start %s: %w", name, err)
+	}
 	if err != nil {
 		return fmt.Errorf("start %s: %w%s", name, err, n.tail(c.opts.LogDir))
 	}
@@ -248,7 +257,7 @@ func (c *Cluster) run(n *node, cmd *exec.Cmd) (*compose.Incarnation, error) {
 	c.starting.Lock()
 	defer c.starting.Unlock()
 	if now, err := c.Find(n.name); err != nil || now.PID != 0 {
-		return nil, errors.Join(errors.New("it runs already"), err)
+		return nil, errors.Join(compose.ErrRuns, err)
 	}
 	if c.spawner == nil {
 		return nil, errors.New("the cluster is closed")

@@ -149,12 +149,11 @@ func (c *Cluster) SetDisk(ctx context.Context, name string, fault compose.DiskFa
 	well := fault == compose.DiskWell
 	if !well {
 		// A start waits until the server answers, which it would not on a broken disk.
-		select {
-		case n.starting <- struct{}{}:
-			defer func() { <-n.starting }()
-		case <-ctx.Done():
-			return fmt.Errorf("%s is still being started: %w", name, ctx.Err())
+		done, err := c.Changing(ctx, name)
+		if err != nil {
+			return err
 		}
+		defer done()
 		c.AllowExit(name, 24*time.Hour)
 		c.setBroken(n, true)
 	}
@@ -194,14 +193,16 @@ func (c *Cluster) revive(ctx context.Context, name string) error {
 	return err
 }
 
-// TryDisk implements compose.Disks.
+// TryDisk implements compose.Disks. A disk that lost its power meanwhile is tried once more.
 func (c *Cluster) TryDisk(ctx context.Context, name string) error {
 	n, err := c.withDisk(name)
 	if err != nil {
 		return err
 	}
 	done := make(chan error, 1)
-	c.disks.trying.Go(func() { done <- tryDisk(filepath.Join(n.dir, compose.DiskProbe)) })
+	c.disks.trying.Go(func() {
+		done <- n.power.whole(ctx, func() error { return tryDisk(filepath.Join(n.dir, compose.DiskProbe)) })
+	})
 	select {
 	case err := <-done:
 		return err
@@ -244,12 +245,65 @@ func (c *Cluster) DiskHits(ctx context.Context, name string) (int64, error) {
 
 // CutPower implements compose.Disks.
 func (c *Cluster) CutPower(ctx context.Context, name string, tear bool) (compose.PowerLost, error) {
-	if _, err := c.withDisk(name); err != nil {
+	n, err := c.withDisk(name)
+	if err != nil {
 		return compose.PowerLost{}, err
 	}
+	done, err := c.Changing(ctx, name) // nobody else cuts it, either
+	if err != nil {
+		return compose.PowerLost{}, err
+	}
+	defer done()
+	defer n.power.cut()()
 	if now, err := c.Find(name); err != nil || now.PID != 0 {
 		return compose.PowerLost{}, errors.Join(errors.New("it still runs"), err)
 	}
 	a, err := c.disks.ask(ctx, compose.DiskRequest{Do: "lose", Disk: name, Tear: tear})
 	return a.Lost, err
+}
+
+// powerCuts knows when a disk was without power. Such a disk is not there: what is done to it
+// then has met neither its files nor its fault.
+type powerCuts struct {
+	mu   sync.Mutex
+	n    int           // how often it lost its power
+	back chan struct{} // closed when it is back; nil if it is there
+}
+
+// cut notes that the power is gone, until back is called. One cut ends before the next.
+func (p *powerCuts) cut() (back func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.n++
+	p.back = make(chan struct{})
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		close(p.back)
+		p.back = nil
+	}
+}
+
+func (p *powerCuts) now() (n int, back <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n, p.back
+}
+
+// whole does what no loss of power may come into: it does it again after one.
+func (p *powerCuts) whole(ctx context.Context, do func() error) error {
+	for {
+		n, back := p.now()
+		if back != nil {
+			select {
+			case <-back:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		err := do()
+		if after, _ := p.now(); after == n {
+			return err
+		}
+	}
 }

@@ -274,3 +274,90 @@ func BenchmarkDisks(b *testing.B) {
 		}
 	}
 }
+
+// Faults overlap: a disk that is tried while its server loses its power answers when it is back,
+// and a sync that it keeps waiting does not keep the power.
+func TestTriedWhileThePowerIsCut(t *testing.T) {
+	c := startWithDisks(t, "etcd-single", nil)
+	names, _ := servers(c)
+	name := names[0]
+	for _, fault := range []compose.DiskFault{compose.DiskWell, compose.DiskStall} {
+		if err := c.SetDisk(t.Context(), name, fault, 0); err != nil {
+			t.Fatal(err)
+		}
+		trying, stop := context.WithCancel(t.Context())
+		var tries errgroup.Group
+		for range 4 {
+			tries.Go(func() error {
+				for trying.Err() == nil {
+					if err := c.TryDisk(trying, name); err != nil && !errors.Is(err, context.Canceled) {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		for i := range 10 {
+			if err := c.Kill(t.Context(), name); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.CutPower(t.Context(), name, false); err != nil {
+				t.Fatalf("%s, loss %d: %v", fault, i, err)
+			}
+		}
+		stop()
+		if err := tries.Wait(); err != nil {
+			t.Errorf("%s: a disk that was tried meanwhile: %v", fault, err)
+		}
+		if err := c.SetDisk(t.Context(), name, compose.DiskWell, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Faults overlap: of two that kill one server, the second may strike while the first has it
+// started again. That start fails because of a kill, and the server can be started after it.
+func TestKilledWhileItStarts(t *testing.T) {
+	c := startWithDisks(t, "etcd-single", nil)
+	const name = "etcd"
+	down := func() {
+		t.Helper()
+		if err := c.Kill(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	down()
+	killed := 0
+	for range 10 {
+		started := make(chan error, 1)
+		go func() { started <- c.Restart(t.Context(), name, false) }()
+		for {
+			n, err := c.Find(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n.PID != 0 {
+				break
+			}
+			time.Sleep(time.Millisecond) // nothing tells of a process before it answers
+		}
+		down()
+		if _, err := c.CutPower(t.Context(), name, false); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-started; errors.Is(err, compose.ErrKilled) {
+			killed++
+		} else if err != nil {
+			t.Fatalf("it was killed: %v", err)
+		}
+	}
+	if killed == 0 {
+		t.Error("no start was interrupted: the kills came too late")
+	}
+	if err := c.Restart(t.Context(), name, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Restart(t.Context(), name, false); !errors.Is(err, compose.ErrRuns) {
+		t.Errorf("it runs: %v", err)
+	}
+}

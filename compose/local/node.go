@@ -23,8 +23,7 @@ type node struct {
 	disk  bool             // dir is one of picklock's own disks
 	// broken: the disk suffers a fault. It changes under the cluster's lock.
 	broken bool
-	// starting holds one while a server is being started.
-	starting chan struct{}
+	power  powerCuts // of disk
 }
 
 func (n *node) log(dir string) string { return filepath.Join(dir, n.name+".log") }

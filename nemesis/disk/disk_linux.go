@@ -83,8 +83,10 @@ func (d *Disk) unmount() error {
 func (d *Disk) Close() error { return errors.Join(d.gate.set(compose.DiskWell, 0), d.unmount()) }
 
 // Lose takes away all that was not synced, as a loss of power does. No process may use
-// the disk any more. With tear, one write stays in part.
+// the disk any more, but for one that tries it. With tear, one write stays in part.
 func (d *Disk) Lose(tear bool) (compose.PowerLost, error) {
+	d.gate.power(false)
+	defer d.gate.power(true)
 	if err := d.unmount(); err != nil {
 		return compose.PowerLost{}, err
 	}

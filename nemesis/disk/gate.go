@@ -15,10 +15,26 @@ type gate struct {
 	fault  compose.DiskFault
 	stall  time.Duration
 	hit    int64         // operations that the fault has kept waiting or refused since it was set
-	change chan struct{} // closed when the fault changes
+	change chan struct{} // closed when the fault or the power changes
+	off    bool          // the disk has no power: nothing succeeds, and nothing waits
 }
 
 func newGate() *gate { return &gate{change: make(chan struct{})} }
+
+// power takes the disk's power away, which ends what the fault keeps waiting, or brings it back.
+// The fault stays.
+func (g *gate) power(on bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.off = !on
+	g.changed()
+}
+
+// changed has what waits look again. g.mu is held.
+func (g *gate) changed() {
+	close(g.change)
+	g.change = make(chan struct{})
+}
 
 // set makes the disk suffer a fault, "" for none. Of a stall, d is how long each sync
 // takes; 0: until the fault ends.
@@ -31,8 +47,7 @@ func (g *gate) set(fault compose.DiskFault, d time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.fault, g.stall, g.hit = fault, d, 0
-	close(g.change)
-	g.change = make(chan struct{})
+	g.changed()
 	return nil
 }
 
@@ -49,6 +64,8 @@ func (g *gate) write(grows bool) syscall.Errno {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch {
+	case g.off:
+		return syscall.EIO
 	case g.fault == compose.DiskEIO:
 		g.hit++
 		return syscall.EIO
@@ -64,11 +81,14 @@ func (g *gate) write(grows bool) syscall.Errno {
 // EINTR as an I/O error.
 func (g *gate) sync(interrupted <-chan struct{}, dying func() bool) syscall.Errno {
 	g.mu.Lock()
-	fault, d, change := g.fault, g.stall, g.change
-	if fault == compose.DiskEIO || fault == compose.DiskStall {
+	fault, d, change, off := g.fault, g.stall, g.change, g.off
+	if !off && (fault == compose.DiskEIO || fault == compose.DiskStall) {
 		g.hit++
 	}
 	g.mu.Unlock()
+	if off {
+		return syscall.EIO
+	}
 	switch fault {
 	case compose.DiskEIO:
 		return syscall.EIO
