@@ -82,8 +82,8 @@ func toozLines() []line {
 			minTTL: time.Second, promises: []string{"https://docs.openstack.org/tooz/latest/user/tutorial/lock.html"},
 		}
 	}
-	memcached := of("tooz-memcached", "memcached", "memcached", "on one memcached, kept by heartbeats: a time-out in whole seconds, one more than the lease")
-	memcached.minTTL = 2 * time.Second
+	memcached := of("tooz-memcached", "memcached", "memcached", "on one memcached, kept by heartbeats: a time-out in whole seconds")
+	memcached.minTTL, memcached.options = 2*time.Second, memcachedExpiry()
 	return []line{
 		of("tooz-redis", "redis", "redis", "on one Redis, kept by heartbeats: a time-out in whole seconds"),
 		of("tooz-etcd", "etcd3gw", "etcd", "on etcd's gateway, kept by heartbeats: a time-out in whole seconds"),

@@ -4,7 +4,16 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/internal/adapter"
 )
+
+// memcachedExpiry says how a library's lease becomes a time to live of memcached's.
+func memcachedExpiry() []clients.Option {
+	return []clients.Option{{
+		Name: "expiry", Default: "rounded", Safer: []string{"rounded"}, Check: adapter.Checks(adapter.OneOf("rounded", "exact")),
+		About: "the time that the library is given: rounded is one second more than the lease, since memcached counts whole ticks of a second; exact is the lease, as the library's users give it, and up to a second less",
+	}}
+}
 
 // databaseLines are the locks in Python on databases, caches and files.
 func databaseLines() []line {
@@ -27,7 +36,8 @@ func databaseLines() []line {
 	rw := fasteners("fasteners-rw", "rw", "InterProcessReaderWriterLock")
 	rw.kind = clients.ReadWrite
 	return []line{postgres, dlock("sqlalchemy-dlock-mysql", "mysql", "mariadb", "MariaDB: GET_LOCK on a connection"), {
-		name: "sherlock-memcached", variant: "memcached", about: "sherlock's MCLock on one memcached: an expiry in whole seconds, one more than the lease",
+		name: "sherlock-memcached", variant: "memcached", about: "sherlock's MCLock on one memcached: an expiry in whole seconds",
+		options:  memcachedExpiry(),
 		language: pythonLanguage, folder: "sherlock_locks", program: "sherlock_locks", library: "sherlock", version: "0.4.1", cluster: "memcached",
 		confirms: true, minTTL: time.Second, promises: []string{"https://sher-lock.readthedocs.io/en/latest/"},
 	}, fasteners("fasteners", "lock", "InterProcessLock"), rw, {

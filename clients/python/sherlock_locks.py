@@ -6,7 +6,8 @@ can release, which is over after its expiry, in whole seconds, and a LockExcepti
 that is not its own. renew() tells whether it has renewed the lock.
 
 memcached counts whole ticks of a second, so that a key may end up to a second early
-(https://docs.memcached.org/protocols/basic/). MCLock is given one second more than the lease that is claimed.
+(https://docs.memcached.org/protocols/basic/). MCLock is given one second more than the lease that is claimed, unless
+the option expiry is exact.
 """
 import sys
 
@@ -32,6 +33,7 @@ class Noting(sherlock.MCLock if MEMCACHED else sherlock.RedisLock):
 class Lock:
     def open(self, servers, client, ttl_ms, options):
         self.seconds, self.held = max(1, ttl_ms // 1000), {}
+        self.tick = int(MEMCACHED and options.get("expiry") != "exact")
         if MEMCACHED:
             self.client = pylibmc.Client([servers[0]], binary=True)  # as in the library's documentation
         else:
@@ -43,7 +45,7 @@ class Lock:
         return {"lease_ms": self.seconds * 1000, "since_ns": since}
 
     def acquire(self, key, timeout_ms, shared):
-        lock = Noting(key, client=self.client, expire=self.seconds + MEMCACHED, timeout=timeout_ms / 1000)
+        lock = Noting(key, client=self.client, expire=self.seconds + self.tick, timeout=timeout_ms / 1000)
         try:
             lock.acquire()
         except sherlock.LockTimeoutException:

@@ -10,7 +10,7 @@ lease is claimed there. ZooKeeper's locks live as long as the session.
 
 A heartbeat of memcached's driver that succeeds is a renewal. memcached counts whole ticks of a second, so that a key
 may end up to a second early (https://docs.memcached.org/protocols/basic/). The driver is given one second more than
-the lease that is claimed. MySQL's driver takes GET_LOCK on a connection of the lock's own, and does not look at
+the lease that is claimed, unless the option expiry is exact. MySQL's driver takes GET_LOCK on a connection of the lock's own, and does not look at
 the answer to its release. The file driver takes fasteners' lock, which the system frees when the process ends.
 """
 import logging
@@ -35,10 +35,11 @@ FAILURES = (tooz.ToozError, KazooException, pymysql.MySQLError)
 class Lock:
     def open(self, servers, client, ttl_ms, options):
         self.seconds, self.held, self.locks = max(1, ttl_ms // 1000), set(), {}  # whole ones
+        kept = self.seconds + (options.get("expiry") != "exact")  # memcached's ticks
         url = {
             "redis": f"redis://{servers[0]}?lock_timeout={self.seconds}&membership_timeout={self.seconds}",
             "etcd3gw": f"etcd3+http://{servers[0]}?lock_timeout={self.seconds}&membership_timeout={self.seconds}",
-            "memcached": f"memcached://{servers[0]}?lock_timeout={self.seconds + 1}&membership_timeout={self.seconds + 1}",
+            "memcached": f"memcached://{servers[0]}?lock_timeout={kept}&membership_timeout={kept}",
             "mysql": f"mysql://root@{servers[0]}/",
             "file": f"file://{servers[0]}",
             "zookeeper": f"zookeeper://{','.join(servers)}?timeout={self.seconds}",
