@@ -69,6 +69,9 @@ func findGrantedEarly(an *analysis) []Anomaly {
 				refs = coverEvidence(e)
 			}
 		}
+		if a.Cause == "granted-early" && roundedDown(a.Sizes) {
+			a.Cause = rounded
+		}
 		if w := wrong[newer]; w != nil {
 			a.Cause = "wrong-release"
 			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))

@@ -97,16 +97,16 @@ func plain(rt *rapid.T, v Verdict, m *model) {
 // from that bug, and what its clients cannot distinguish from it. A grant that is lost right before a release looks as if
 // that had freed more than it should.
 var accusable = map[string][]string{
-	"early":            {"granted-early/granted-early", "revoked-early/", "revoked-early/noticed", "stale-write/granted-early", "token-regression/or-overlap"},
-	"forgets":          {"granted-early/granted-early", "granted-early/freed-more", "double-grant/freed-more", "revoked-early/", "revoked-early/noticed", "double-grant/", "stale-write/granted-early", "token-regression/or-overlap"},
-	"frees anyone's":   {"wrong-release/", "granted-early/freed-more", "double-grant/freed-more", "granted-early/granted-early", "granted-early/wrong-release", "double-grant/wrong-release", "double-grant/", "revoked-early/wrong-release", "false-belief/released", "stale-write/granted-early", "revoked-early/", "revoked-early/noticed", "token-regression/or-overlap"},
-	"two at once":      {"granted-early/granted-early", "granted-early/freed-more", "double-grant/freed-more", "double-grant/", "stale-write/granted-early", "false-belief/held", "false-belief/extended", "false-belief/released", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "wrong-release/", "double-grant/wrong-release", "false-rejection/", "token-regression/or-overlap"},
+	"early":            {"granted-early/granted-early", "granted-early/rounded", "revoked-early/", "revoked-early/noticed", "stale-write/granted-early", "token-regression/or-overlap"},
+	"forgets":          {"granted-early/granted-early", "granted-early/rounded", "granted-early/freed-more", "double-grant/freed-more", "revoked-early/", "revoked-early/noticed", "double-grant/", "stale-write/granted-early", "token-regression/or-overlap"},
+	"frees anyone's":   {"wrong-release/", "granted-early/freed-more", "double-grant/freed-more", "granted-early/granted-early", "granted-early/rounded", "granted-early/wrong-release", "double-grant/wrong-release", "double-grant/", "revoked-early/wrong-release", "false-belief/released", "stale-write/granted-early", "revoked-early/", "revoked-early/noticed", "token-regression/or-overlap"},
+	"two at once":      {"granted-early/granted-early", "granted-early/rounded", "granted-early/freed-more", "double-grant/freed-more", "double-grant/", "stale-write/granted-early", "false-belief/held", "false-belief/extended", "false-belief/released", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "wrong-release/", "double-grant/wrong-release", "false-rejection/", "token-regression/or-overlap"},
 	"tokens repeat":    {"token-reuse/"},
 	"tokens fall":      {"token-regression/", "token-reuse/", "token-regression/went-back", "token-reuse/went-back", "false-rejection/token-regression", "token-regression/or-overlap"},
-	"extends the lost": {"false-belief/extended", "granted-early/granted-early", "granted-early/renewed-early", "stale-write/renewed-late", "stale-write/granted-early", "token-regression/or-overlap"},
-	"revokes":          {"granted-early/granted-early", "granted-early/freed-more", "double-grant/freed-more", "double-grant/", "revoked-early/", "revoked-early/noticed", "stale-write/granted-early", "token-regression/or-overlap"},
+	"extends the lost": {"false-belief/extended", "granted-early/granted-early", "granted-early/rounded", "granted-early/renewed-early", "stale-write/renewed-late", "stale-write/granted-early", "token-regression/or-overlap"},
+	"revokes":          {"granted-early/granted-early", "granted-early/rounded", "granted-early/freed-more", "double-grant/freed-more", "double-grant/", "revoked-early/", "revoked-early/noticed", "stale-write/granted-early", "token-regression/or-overlap"},
 	"loses a waiter":   {"deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "deadlock/crashed-holder"},
-	"by a clock":       {"granted-early/granted-early", "revoked-early/", "stale-write/granted-early", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "token-regression/or-overlap"},
+	"by a clock":       {"granted-early/granted-early", "granted-early/rounded", "revoked-early/", "stale-write/granted-early", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "token-regression/or-overlap"},
 }
 
 // mayName lists what may be named of the bug of a service, or of its two bugs. Where a release of what is no longer held

@@ -133,6 +133,7 @@ func TestAdviceFits(t *testing.T) {
 		{"the last of several permits, one after the other", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(0), "more clients in than there are permits", "one-step", false},
 		{"permits without leases", checker.Group{Name: "double-grant"}, Run{}, []checker.Anomaly{{Name: "double-grant", Sizes: map[string]int64{"permits": 2}}}, "more clients in than there are permits", "one-step", false},
 		{"a mutex without leases", checker.Group{Name: "double-grant"}, Run{}, []checker.Anomaly{{Name: "double-grant"}}, "to two clients at once", "one-step", false},
+		{"rounded down", checker.Group{Name: "granted-early", Cause: "rounded"}, Run{}, early(9, flat(21*ms), by("clock", verdict.OnClient)), "less than a millisecond before its time", "short-lease", false},
 		{"an inner release", checker.Group{Name: "granted-early", Cause: "freed-more"}, Run{}, early(9, flat(400*ms), by("pause", verdict.OnClient)), "freed more of the lock than its client gave back", "wrong-release", false},
 		{"a counter that went back", checker.Group{Name: "token-reuse", Cause: "went-back"}, Run{}, []checker.Anomaly{{}}, "it expired, or was deleted or lost", "tokens", false},
 		{"a clock of a server", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), by("clock", verdict.OnServer)), "by the service's clock", "internals/clock.md", false},
