@@ -71,6 +71,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		}
 		if a.Cause == "granted-early" && roundedDown(a.Sizes) {
 			a.Cause = rounded
+		} else if x, ok := expiredBefore(e, an.suspects.early[newer].suspect); ok {
+			a.Cause = sharedExpiry
+			a.Explanation += x.words(e.from)
+			refs = append(refs, x.evidence()...)
 		}
 		if w := wrong[newer]; w != nil {
 			a.Cause = "wrong-release"

@@ -117,7 +117,8 @@ func reuses(grants []*grant) []grantPair {
 	first := map[int64]*grant{}
 	var out []grantPair
 	byOk := slices.Clone(grants)
-	sortBy(byOk, func(g *grant) int64 { return g.okT })
+	// Of two answers at one instant, the one that is first among its lock's is the older one (linkOwn).
+	slices.SortFunc(byOk, func(a, b *grant) int { return cmp.Or(cmp.Compare(a.okT, b.okT), cmp.Compare(a.n, b.n)) })
 	for _, g := range byOk {
 		if g.token == 0 {
 			continue

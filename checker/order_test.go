@@ -102,7 +102,7 @@ func TestReusesInAnyOrder(t *testing.T) {
 	k := &lock{}
 	chain := make([]*grant, 3)
 	for i := range chain {
-		chain[i] = &grant{lock: k, process: "c1", token: 7, lo: int64(i), okT: int64(i), since: int64(i), lease: 9, lost: -1}
+		chain[i] = &grant{lock: k, process: "c1", token: 7, n: int32(i), lo: int64(i), okT: int64(max(1, i)), since: int64(i), lease: 9, lost: -1}
 		if i > 0 {
 			chain[i-1].anew = chain[i]
 		}

@@ -107,6 +107,8 @@ var advices = []advice{
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "freed-more", nil, "a release freed more of the lock than its client gave back: an inner entry, a reader's share or a permit that it no longer had freed what others still held",
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
+	{"granted-early", "shared-expiry", nil, "when the lease of an earlier client ended, more clients were let in than that left room for: permits or readers' shares expire together, or counting and taking are two steps",
+		"give each permit and each reader's share an expiry of its own, and count and take in one step", "guides/mitigations.md#one-step"},
 	{"granted-early", "rounded", nil, "the lease ended less than a millisecond before its time: it is counted in whole milliseconds, and rounded down",
 		"round the end of a lease up, or promise one millisecond less", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", cameBack, "a server that had failed before the lease was granted or renewed came back without knowing of it",

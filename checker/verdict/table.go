@@ -87,6 +87,7 @@ var (
 	whileLeased = Cause{Name: "granted-early", Says: "the service granted the lock while the earlier lease had time left", Bug: true,
 		From: []Origin{metUnderLock, {SameNewest, []string{"granted-early", "double-grant"}}, {PerhapsByLock, []string{"granted-early"}}}}
 	moreFreed   = Cause{Name: "freed-more", Says: "a release freed more of the lock than its client gave back", Bug: true, OwnStep: true, Precise: true}
+	expiresWith = Cause{Name: "shared-expiry", Says: "other clients' shares of the lock ended with the lease of an earlier client", Bug: true, OwnStep: true, Precise: true}
 	counterBack = Cause{Name: "went-back", Says: "the counter of the lock's tokens went back", Bug: true, Precise: true}
 	neverHeld   = Cause{Name: "never-held", Says: "the client acted without a grant"}
 	unsaid      = Cause{From: []Origin{metUnderLock, metUnderAnother}} // no cause is known
@@ -107,7 +108,7 @@ var (
 var table = []AnomalyInfo{
 	{Name: "granted-early", Title: "overlapping leases", Property: Exclusion, Depth: 6, SkewInvariant: true,
 		Doc: "the service granted the lock while another grant's lease certainly had time left",
-		Causes: []Cause{byRelease, moreFreed,
+		Causes: []Cause{byRelease, moreFreed, expiresWith,
 			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{toldWrongly, toldBefore, {PerhapsSince, []string{"wrong-release"}}}},
 			{Name: "rounded", Says: "the earlier lease ended less than a millisecond before its time", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}}}},
