@@ -16,7 +16,8 @@ func init() { finders["deadlock"] = findDeadlocks }
 const patience = 100e6
 
 // findDeadlocks finds intervals longer than the bound in which a lock was wanted by
-// some and rightfully held by nobody, nothing was broken, and no grant came. Whether
+// some and rightfully held by nobody, nothing was broken, and no grant came. Of a semaphore it
+// is enough that a permit was free. Whether
 // the service still keeps a dead holder's key it cannot know, and does not say.
 //
 // Held, for this purpose, is all that can be read in the lock's favour: from
@@ -30,10 +31,11 @@ const patience = 100e6
 // and go meanwhile.
 func findDeadlocks(an *analysis) []Anomaly {
 	broken, never := joined(disturbed(an), an.opt.Bound), neverWorked(an)
+	touching := an.brokenFor()
 	var out []Anomaly
 	for _, k := range an.locks {
 		unknown, refused := k.unknownAcquires(an.last), k.refusedAcquires()
-		for w := range inTime(an.limit, waitsInVain(an, k, broken)) {
+		for w := range inTime(an.limit, waitsInVain(an, k, broken, touching)) {
 			a := deadlock(an, k, w, unknown, refused)
 			if never {
 				a.Cause = "never-granted"
@@ -46,12 +48,12 @@ func findDeadlocks(an *analysis) []Anomaly {
 
 // waitsInVain lists of each deadlock of a lock the wait that began first; something was broken
 // in the intervals, see joined.
-func waitsInVain(an *analysis, k *lock, broken []interval) []*wait {
-	asked := newRequests(k, broken, an.opt.Bound)
+func waitsInVain(an *analysis, k *lock, broken []interval, touching brokenFor) []*wait {
+	asked := newRequests(k, touching, an.opt.Bound)
 	if asked.next() == nil {
 		return nil
 	}
-	free := idle{[2][]interval{broken, joined(busy(an, k, broken), an.opt.Bound)}, an.last}
+	free := idle{[2][]interval{broken, joined(k.full(busy(an, k, broken)), an.opt.Bound)}, an.last}
 	var out []*wait
 	for at := int64(0); ; {
 		gap, ok := free.from(at)
@@ -103,15 +105,43 @@ func (k *lock) allAcquires() []*op {
 }
 
 // disturbed returns when something was broken, by begin.
-func disturbed(an *analysis) []interval {
+func disturbed(an *analysis) []interval { return an.disturbedBy(func(*fault) bool { return true }) }
+
+func (an *analysis) disturbedBy(counts func(*fault) bool) []interval {
 	out := slices.Clone(an.faults.maybeFelt)
-	for _, f := range an.faults.list {
-		if f.ended || f.confirmed { // else it was never observed at all
+	for i := range an.faults.list {
+		f := &an.faults.list[i]
+		if (f.ended || f.confirmed) && counts(f) { // else it was never observed at all
 			out = append(out, interval{f.begin, f.end})
 		}
 	}
 	sortBy(out, func(s interval) int64 { return s.from })
 	return out
+}
+
+// brokenFor is when something was broken that can have lost a client's messages, or stopped it: that another client was
+// killed has not. See joined.
+type brokenFor struct {
+	all []interval            // whoever the client is
+	own map[string][]interval // by client: what befell it alone
+}
+
+func (an *analysis) brokenFor() brokenFor {
+	b := brokenFor{joined(an.disturbedBy((*fault).concernsOthers), an.opt.Bound), map[string][]interval{}}
+	for i := range an.faults.list {
+		f := &an.faults.list[i]
+		if f.concernsOthers() || !f.ended && !f.confirmed {
+			continue
+		}
+		for _, node := range f.nodes {
+			b.own[node] = append(b.own[node], interval{f.begin, f.end})
+		}
+	}
+	for node, list := range b.own {
+		sortBy(list, func(s interval) int64 { return s.from })
+		b.own[node] = joined(list, an.opt.Bound)
+	}
+	return b
 }
 
 // busy returns when the lock was not free, by begin. broken is when something was broken, joined. Requests that
@@ -139,7 +169,9 @@ func busy(an *analysis, k *lock, broken []interval) []interval {
 		}
 	}
 	for i, until := range late {
-		busy = append(busy, interval{broken[i].to, until})
+		for range max(1, min(k.permits, int64(len(k.acquires)))) { // each takes a permit
+			busy = append(busy, interval{broken[i].to, until})
+		}
 	}
 	sortBy(busy, func(s interval) int64 { return s.from })
 	return busy
@@ -197,8 +229,8 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 		Key: k.name, Time: best.from + an.opt.Bound,
 		Events: an.evidence.at(waitEvidence(best.ops, best.from, an.opt.Bound)...),
 		Sizes:  map[string]int64{"waited": best.to - best.from, "bound": an.opt.Bound},
-		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; all that time no client alive believed that it held it, no lease was running and no fault was on, and nobody was granted it within the bound of %s",
-			process, k.name, format.Instant(best.from), format.Instant(best.to), dur(an.opt.Bound)),
+		Explanation: fmt.Sprintf("%s waited for the lock %s from %s to %s; all that time %s and no fault was on, and nobody was granted it within the bound of %s",
+			process, k.name, format.Instant(best.from), format.Instant(best.to), k.freeWords(), dur(an.opt.Bound)),
 	}
 	// Before the interval lies what left the lock in this state.
 	var why blamed
@@ -210,8 +242,8 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 			why = an.suspects.unanswered(lost)
 		}
 	} else {
-		g := k.grants[n-1]
-		a.Explanation += fmt.Sprintf("; the last to be granted it was %s at %s", g.process, format.Instant(g.okT))
+		g := leftBehind(k, k.grants[:n], best.from)
+		a.Explanation += fmt.Sprintf("; %s was %s at %s", k.lastWords(g), g.process, format.Instant(g.okT))
 		if f := crashed(an, g); f != nil {
 			a.Cause = "crashed-holder"
 			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", format.Instant(f.begin))

@@ -12,7 +12,7 @@ import (
 func plainWaitsInVain(an *analysis, k *lock) []*wait {
 	spans := append(disturbed(an), busy(an, k, joined(disturbed(an), an.opt.Bound))...)
 	sortBy(spans, func(s interval) int64 { return s.from })
-	at := int64(0)
+	at, touching := int64(0), an.brokenFor()
 	var free []interval
 	for _, s := range append(spans, interval{an.last, an.last}) {
 		if s.from-at > an.opt.Bound {
@@ -33,9 +33,9 @@ func plainWaitsInVain(an *analysis, k *lock) []*wait {
 				continue
 			}
 			healed := int64(-1)
-			for _, s := range joined(disturbed(an), an.opt.Bound) {
+			for _, s := range slices.Concat(touching.all, touching.own[o.process]) {
 				if s.from < o.endT && s.to > o.invT {
-					healed = s.to
+					healed = max(healed, s.to)
 				}
 			}
 			if o.typ == tInfo && healed >= 0 && o.endT <= healed+2*an.opt.Bound {
@@ -129,7 +129,7 @@ func TestDeadlocksAreFound(t *testing.T) {
 			}
 			return out
 		}
-		want, got := say(plainWaitsInVain(an, k)), say(waitsInVain(an, k, joined(disturbed(an), an.opt.Bound)))
+		want, got := say(plainWaitsInVain(an, k)), say(waitsInVain(an, k, joined(disturbed(an), an.opt.Bound), an.brokenFor()))
 		if got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}

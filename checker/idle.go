@@ -75,9 +75,9 @@ type requests struct {
 	byProcess map[string][]*op
 }
 
-// newRequests lists those that show that a client waits: none that may have been lost while something was broken, see
-// lostWith.
-func newRequests(k *lock, broken []interval, bound int64) *requests {
+// newRequests lists those that show that a client waits: none that may have been lost while something was broken that
+// touches its client, see lostWith.
+func newRequests(k *lock, broken brokenFor, bound int64) *requests {
 	r := &requests{lock: k, list: slices.DeleteFunc(k.allAcquires(), func(o *op) bool { return o.failed || o.lostWith(broken, bound) })}
 	r.link = make([]int32, len(r.list)+1)
 	for i := range r.list {
@@ -86,18 +86,20 @@ func newRequests(k *lock, broken []interval, bound int64) *requests {
 	return r
 }
 
-// lostWith says of an acquire of unknown outcome that it was under way when something was broken, and ended within twice
+// lostWith says of an acquire of unknown outcome that it was under way when something was broken that touches its client, and ended within twice
 // the bound after that. A message of it may have been lost, and its client has waited for the end of its own or of the
 // service's time limit: etcd's is more than 5 s. That says nothing of who gets the lock by asking for it anew.
-func (o *op) lostWith(broken []interval, bound int64) bool {
+func (o *op) lostWith(broken brokenFor, bound int64) bool {
 	if o.typ != tInfo || o.comp < 0 {
 		return false
 	}
-	healed := never
-	for i := endedBy(broken, o.invT); i < len(broken) && broken[i].from < o.endT; i++ {
-		healed = broken[i].to
+	healed := int64(-1)
+	for _, list := range [][]interval{broken.all, broken.own[o.process]} {
+		for i := endedBy(list, o.invT); i < len(list) && list[i].from < o.endT; i++ {
+			healed = max(healed, list[i].to)
+		}
 	}
-	return healed != never && o.endT <= satAdd(healed, 2*bound)
+	return healed >= 0 && o.endT <= satAdd(healed, 2*bound)
 }
 
 // over says of an acquire whether it had ended by t, where it may have: one that ended too near

@@ -28,7 +28,7 @@ func unanswered(an *analysis) string {
 		}
 		enough := max(an.opt.Bound/patientPart, 2*longestRewarded(k))
 		var longest *wait
-		newRequests(k, nil, 0).waits(free, func(w *wait) bool {
+		newRequests(k, brokenFor{}, 0).waits(free, func(w *wait) bool {
 			if w.to > an.last-int64(patience) && w.to-w.from > enough && (longest == nil || w.from < longest.from) {
 				longest = w
 			}

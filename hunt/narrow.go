@@ -30,6 +30,8 @@ var narrow = map[string]struct {
 	stays:     {strikes: onServer, ends: stayEnds},
 	twice:     {strikes: atFirstRelease, soon: true},
 	secluded:  {strikes: seclusion, ends: untilItWrites},
+
+	permitTaken: {strikes: crashWithPermit, ends: longerThanLease},
 }
 
 // longerThanLease is an end when a lease is over that began before the fault.

@@ -1,0 +1,86 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// full returns when a lock had no room for another client, by begin, of the intervals in which clients may have had it. Of a
+// semaphore that is when as many as there are permits may have had one; and while a grant was given, which somebody else may
+// have been waiting for.
+func (k *lock) full(busy []interval) []interval {
+	if k.permits <= 1 {
+		return busy
+	}
+	type edge struct {
+		at   int64
+		more int
+	}
+	edges := make([]edge, 0, 2*len(busy))
+	for _, s := range busy {
+		if s.from < s.to {
+			edges = append(edges, edge{s.from, 1}, edge{s.to, -1})
+		}
+	}
+	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.more, b.more)) })
+	out := make([]interval, 0, len(k.grants))
+	for _, g := range k.grants {
+		out = append(out, interval{g.lo, g.okT})
+	}
+	n, from := int64(0), int64(0)
+	for _, e := range edges {
+		before := n
+		n += int64(e.more)
+		switch {
+		case before < k.permits && n >= k.permits:
+			from = e.at
+		case before >= k.permits && n < k.permits && e.at > from:
+			out = append(out, interval{from, e.at})
+		}
+	}
+	sortBy(out, func(s interval) int64 { return s.from })
+	return out
+}
+
+// freeWords say that nobody held the lock, or that it had room.
+func (k *lock) freeWords() string {
+	if k.permits > 1 {
+		return fmt.Sprintf("at least one of its %d permits was free (no client alive believed that it held it, no lease was running)", k.permits)
+	}
+	return "no client alive believed that it held it, no lease was running"
+}
+
+// mostLeft is how many grants are looked at for the one that left a semaphore in its state.
+const mostLeft = 64
+
+// leftBehind is, of a lock's grants, the one that left it in the state in which it is from t on: the last one; of a semaphore
+// the last whose client does not have its permit any more, and did not give it back if there is one.
+func leftBehind(k *lock, grants []*grant, t int64) *grant {
+	last := grants[len(grants)-1]
+	if k.permits <= 1 {
+		return last
+	}
+	var over *grant
+	for _, g := range slices.Backward(grants[max(0, len(grants)-mostLeft):]) {
+		switch {
+		case g.heldUntil() > t:
+		case g.release == nil || g.release.typ != tOK:
+			return g
+		case over == nil:
+			over = g
+		}
+	}
+	if over == nil {
+		return last
+	}
+	return over
+}
+
+// lastWords say what g is to the lock: see leftBehind.
+func (k *lock) lastWords(g *grant) string {
+	if k.permits > 1 && g.n < int32(len(k.grants)-1) {
+		return "the last to have had a permit, of those that no longer have one,"
+	}
+	return "the last to be granted it"
+}

@@ -1,0 +1,31 @@
+package hunt
+
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// permitTaken is the workload of a semaphore of which one permit may stay taken: A dies with it, the others that there are
+// have the rest for as long as it takes, and one waits. In the other workloads they give theirs back, and who waits gets one of those.
+const permitTaken = "permit-taken"
+
+// permitTakenBy are its programs; nil if there are too few clients to have all permits and to wait.
+func permitTakenBy(t Target) []string {
+	names := t.ClientNames()
+	if len(names) <= t.Permits {
+		return nil
+	}
+	last := names[t.Permits]
+	out := []string{permitTaken, "acquire, read, work 0.3 leases, release"}
+	for i := 1; i < t.Permits; i++ {
+		out = append(out, fmt.Sprintf("await %s granted or 3 leases, acquire, read, await %s done or 30 leases, release", names[i-1], last))
+	}
+	return append(out, fmt.Sprintf("await %s granted or 3 leases, acquire, read, release", names[t.Permits-1]))
+}
+
+// crashWithPermit is that A dies while it has its permit.
+func crashWithPermit(f fault, at scenarios.Trigger) bool {
+	return f.word == "kill" && f.whom == clientNames[0] && at.At == scenarios.Before && at.Do == history.Release && at.Nth == 1
+}
