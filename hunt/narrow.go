@@ -32,6 +32,7 @@ var narrow = map[string]struct {
 	secluded:  {strikes: seclusion, ends: untilItWrites},
 
 	permitTaken: {strikes: crashWithPermit, ends: longerThanLease},
+	renewsLate:  {strikes: noFault, soon: true},
 }
 
 // longerThanLease is an end when a lease is over that began before the fault.

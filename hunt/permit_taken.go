@@ -25,6 +25,22 @@ func permitTakenBy(t Target) []string {
 	return append(out, fmt.Sprintf("await %s granted or 3 leases, acquire, read, release", names[t.Permits-1]))
 }
 
+// renewsLate is the workload of a semaphore whose client renews a permit that is over, while all permits are with others.
+const renewsLate = "renews-late"
+
+// renewsLateBy are its programs: all but one take the other permits while A works, and the last takes A's when that is over.
+func renewsLateBy(t Target) []string {
+	names := t.ClientNames()
+	if len(names) <= t.Permits {
+		return nil
+	}
+	out := []string{renewsLate, "acquire, read, work 0.7 leases, work 0.6 leases, renew, work 0.3 leases, release"}
+	for range t.Permits - 1 {
+		out = append(out, "await A's 2nd work or 3 leases, acquire, read, work 0.9 leases, release")
+	}
+	return append(out, fmt.Sprintf("await %s granted or 3 leases, acquire, read, work 0.7 leases, release", names[t.Permits-1]))
+}
+
 // crashWithPermit is that A dies while it has its permit.
 func crashWithPermit(f fault, at scenarios.Trigger) bool {
 	return f.word == "kill" && f.whom == clientNames[0] && at.At == scenarios.Before && at.Do == history.Release && at.Nth == 1

@@ -133,8 +133,10 @@ func workloads(t Target) []workload {
 	}
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
-		if text := permitTakenBy(t); text != nil {
-			texts = append(texts, text)
+		for _, text := range [][]string{permitTakenBy(t), renewsLateBy(t)} {
+			if text != nil {
+				texts = append(texts, text)
+			}
 		}
 		if t.ReleasesTwice && len(t.ClientNames()) == t.Permits+2 { // one waits while all permits are taken
 			texts = append(texts, releaseTwice(t))
