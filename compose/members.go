@@ -243,6 +243,23 @@ func (m *Members) Changing(ctx context.Context, name string) (done func(), err e
 	}
 }
 
+// Starting is Changing for a start. The error wraps ErrRuns if the server is not down.
+func (m *Members) Starting(ctx context.Context, name string) (done func(), err error) {
+	done, err = m.Changing(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	now, err := m.Find(name)
+	if err == nil && now.PID != 0 {
+		err = ErrRuns
+	}
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return done, nil
+}
+
 // AllowExit says that a node may end by itself for so long: Died does not report it.
 func (m *Members) AllowExit(name string, d time.Duration) {
 	m.mu.Lock()

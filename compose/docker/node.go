@@ -192,14 +192,11 @@ func (c *Cluster) Restart(ctx context.Context, name string, fresh bool) error {
 	if n.svc == nil {
 		return fmt.Errorf("%s is not a server", name)
 	}
-	done, err := c.Changing(ctx, name)
+	done, err := c.Starting(ctx, name)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	defer done()
-	if now, err := c.Find(name); err != nil || now.PID != 0 {
-		return fmt.Errorf("start %s: %w", name, errors.Join(compose.ErrRuns, err))
-	}
 	if fresh {
 		id, err := c.engine.recreate(ctx, n.id)
 		if err != nil {

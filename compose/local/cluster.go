@@ -194,14 +194,11 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 	if n.svc == nil {
 		return fmt.Errorf("%s is not a server", name)
 	}
-	done, err := c.Changing(ctx, name)
+	done, err := c.Starting(ctx, name)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
 	}
 	defer done()
-	if now, err := c.Find(name); err != nil || now.PID != 0 {
-		return fmt.Errorf("start %s: %w", name, errors.Join(compose.ErrRuns, err))
-	}
 	c.mu.Lock()
 	v := nodeVars(c.opts.Self, c.def, c.nodes, n, c.opts.Vars)
 	c.mu.Unlock()
