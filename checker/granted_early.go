@@ -75,6 +75,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			a.Cause = sharedExpiry
 			a.Explanation += x.words(e.from)
 			refs = append(refs, x.evidence()...)
+		} else if o := delayedRelease(e, an.suspects.early[newer].suspect); o != nil {
+			a.Cause = lateRelease
+			a.Explanation += o.lateWords()
+			refs = append(refs, o.inv, o.grant.ok)
 		}
 		if w := wrong[newer]; w != nil {
 			a.Cause = "wrong-release"

@@ -28,8 +28,11 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	}
 	if n := newer.lock.permits; n > 0 {
 		a.Sizes["permits"] = n
-		a.Explanation = fmt.Sprintf("%s by %s, while %s out: the leases of %s certainly had at least %s left",
-			what, format.Instant(e.from), permitWords(n), e.processes(), dur(a.Sizes["remaining"]))
+		left := fmt.Sprintf("the leases of %s certainly had at least %s", e.processes(), dur(a.Sizes["remaining"]))
+		if e.n() == 1 {
+			left = fmt.Sprintf("the lease of %s certainly had %s", first.process, dur(a.Sizes["remaining"]))
+		}
+		a.Explanation = fmt.Sprintf("%s by %s, while %s out: %s left", what, format.Instant(e.from), permitWords(n), left)
 		return refs
 	}
 	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.evidenceAt(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {

@@ -23,6 +23,8 @@ type stake struct {
 	parties  []party
 	// third are those who are not accused, but whose requests were under way.
 	third []party
+	// unanswered are those of them whose release was not answered, and may have been carried out since.
+	unanswered []*op
 	// lease is what the service had promised to keep, and left how much of it was to come.
 	lease, left int64
 	// answered is when the first of the grants was answered that the service ought to have kept.
@@ -114,6 +116,11 @@ func (s *stake) touches(f *fault) (part, bool) {
 			return part{fault: f, side: verdict.OnClient, third: true}, true
 		}
 	}
+	for _, o := range s.unanswered {
+		if f.delays(o, s.answered) {
+			return part{fault: f, side: verdict.OnClient, third: true}, true
+		}
+	}
 	return part{}, false
 }
 
@@ -129,6 +136,9 @@ func (s *stake) all() interval {
 	add(s.resource)
 	for _, p := range slices.Concat(s.parties, s.third) {
 		add(p.interval)
+	}
+	for _, o := range s.unanswered {
+		add(interval{o.invT, o.endT})
 	}
 	return out
 }
@@ -153,6 +163,9 @@ func (l *faultLog) parts(s *stake) []part {
 	}
 	for _, p := range s.third {
 		look(p.process)
+	}
+	for _, o := range s.unanswered {
+		look(o.process)
 	}
 	look(registerNode)
 	// The list's own order is that of the begins.
@@ -202,8 +215,13 @@ func (m meeting) stake() *stake {
 	list := m.newer.lock.released
 	n, _ := slices.BinarySearchFunc(list, m.at, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	for i := n - 1; i >= max(0, n-64); i-- { // bounded, as in wrongBetween
-		if o := list[i]; o.typ != tFail && o.endT > m.older[0].okT && !slices.Contains(m.older, o.grant) && o.grant != m.newer {
+		o := list[i]
+		switch {
+		case o.typ == tFail || slices.Contains(m.older, o.grant) || o.grant == m.newer:
+		case o.endT > m.older[0].okT:
 			s.third = append(s.third, party{o.process, interval{o.invT, min(o.endT, m.at)}})
+		case o.typ == tInfo:
+			s.unanswered = append(s.unanswered, o)
 		}
 	}
 	return s

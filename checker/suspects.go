@@ -260,6 +260,9 @@ func (s *stake) anywhen() *stake {
 	for _, p := range s.third {
 		out.third = append(out.third, party{p.process, whole})
 	}
+	for _, o := range s.unanswered {
+		out.third = append(out.third, party{o.process, whole})
+	}
 	return out
 }
 

@@ -47,7 +47,7 @@ const sameShare = 15
 func (w *Counterexample) takenEarly() (of silence, ok bool) {
 	older, newer, met := w.Evidence.victims()
 	s, err := w.scenario()
-	if w.Anomaly != "granted-early" || w.Cause != "granted-early" || !met || err != nil || len(s.TriggeredFaults) == 0 {
+	if w.Anomaly != "granted-early" || w.Cause != "granted-early" && w.Cause != rounded || !met || err != nil || len(s.TriggeredFaults) == 0 {
 		return of, false
 	}
 	held, by := w.Evidence.grantOf(older), w.Evidence.grantOf(newer)
@@ -87,6 +87,35 @@ func (w *Counterexample) sameSilence(o *Counterexample) bool {
 	b, both := o.takenEarly()
 	apart := max(a.share-b.share, b.share-a.share)
 	return ok && both && (a.long && b.long || a.share > 0 && b.share > 0 && apart <= sameShare) && w.InAcquire == o.InAcquire && w.mayNeedTheSame(o)
+}
+
+// rounded is the cause of an early grant before which less than a millisecond was left: another one, before which more was left, refutes it.
+const rounded = "rounded"
+
+// losing are the faults on a client's links by which messages are lost in both directions.
+var losing = []string{"cut", "reset", "loss", "flap"}
+
+// loses is the one fault that befell the run if messages of one client were lost by it, and when it began; "" if not.
+func (w *Counterexample) loses() string {
+	s, err := w.scenario()
+	if err != nil {
+		return ""
+	}
+	parts := w.Involved(s)
+	if len(parts) != 1 || !slices.Contains(losing, parts[0].Fault.Word) {
+		return ""
+	}
+	of := slices.DeleteFunc(slices.Concat(parts[0].Fault.Nodes, parts[0].Fault.Peers), func(n string) bool { return !slices.Contains(s.Clients, n) })
+	if len(of) != 1 {
+		return ""
+	}
+	return of[0] + ", " + parts[0].When.String()
+}
+
+// sameLoss says that one harm is done if messages of the same client are lost from the same moment on, and of no other: how they are
+// lost does not matter, if the same acts are needed.
+func (w *Counterexample) sameLoss(o *Counterexample) bool {
+	return w.harm() == o.harm() && w.loses() != "" && w.loses() == o.loses() && w.mayNeedTheSame(o)
 }
 
 // powerless says that its record shows the holder stopped or dead, so that nothing that it did can have ended its lease.

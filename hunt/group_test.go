@@ -166,6 +166,19 @@ func TestSameBug(t *testing.T) {
 		w.InAcquire = true
 		return w
 	}
+	nothing := func(w *Counterexample) *Counterexample {
+		w.Cause = rounded
+		return left(w, 5e5)
+	}
+	lost := func(fault string, acts ...Act) *Counterexample {
+		w := crashed("granted-early", "granted-early", fault, acts...)
+		w.Evidence.Events = nil // no silence before it
+		return w
+	}
+	from := func(w *Counterexample, when string) *Counterexample {
+		w.Schedule = strings.Replace(w.Schedule, "when: before A's release", "when: "+when, 1)
+		return w
+	}
 	scheduled := func(w *Counterexample, until string) *Counterexample {
 		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\nclients:\n  A: acquire, work " + until + ", release\n"
 		return w
@@ -194,6 +207,14 @@ func TestSameBug(t *testing.T) {
 		"a crash of a server, and one of a client":                          {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "kill: A"), false},
 		"a crash, and a pause":                                              {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "pause: redis"), false},
 		"a crash that needs an act, and one that does not":                  {crashed("token-reuse", "", "kill: redis", renewal), crashed("token-reuse", "", "powerloss: redis", release(beside)), false},
+		"messages that are lost in two ways":                                {lost("cut: A from servers"), seenOnce(lost("reset: A to redis silently")), true},
+		"messages that are lost from another moment on":                     {lost("cut: A from servers"), from(lost("reset: A to redis silently"), "before A's acquire"), false},
+		"messages of another client that are lost":                          {lost("cut: A from servers"), lost("cut: B from servers"), false},
+		"messages of two clients that are lost":                             {lost("cut: A from servers"), lost("cut: A, B from servers"), false},
+		"messages that are lost, and that are late":                         {lost("cut: A from servers"), lost("hold: servers to A"), false},
+		"messages that are lost, and an act that only one needs":            {lost("cut: A from servers", renewal), lost("reset: A to redis silently", release(beside)), false},
+		"a silent holder, and next to nothing left":                         {left(taken("pause: A", 3e8), 15e5), nothing(taken("kill: A", 4e8)), true},
+		"a silent holder, and next to nothing left of another":              {left(taken("pause: A", 3e8), 5e8), nothing(taken("kill: A", 4e8)), false},
 		"a silent holder":                                                   {taken("pause: A", 6e8), taken("hold: redis to A", 5e8), true},
 		"a silent holder that came once":                                    {taken("kill: A", 6e8), seenOnce(taken("cut: A from redis", 9e8)), true},
 		"a silent holder, and a quick end":                                  {taken("pause: A", 6e8), taken("kill: A", 4e8), false},
@@ -265,6 +286,10 @@ func TestSameBug(t *testing.T) {
 		if got := c.a.sameBug(c.b); got != c.want || c.b.sameBug(c.a) != got {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+	more, less := left(taken("pause: A", 3e8), 15e5), nothing(taken("kill: A", 4e8))
+	if !more.heads(less) || less.heads(more) {
+		t.Error("a lease that ended less than a millisecond early heads one that ended earlier, and refutes what is said of it")
 	}
 	stopped, cut := left(taken("pause: A", 3e8), 47e7), left(taken("cut: A from redis", 3e8), 47e7)
 	stopped.Evidence.Anomaly.Sizes["stopped"] = 3e8

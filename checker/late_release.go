@@ -1,0 +1,44 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/internal/format"
+)
+
+// lateRelease is the cause of a grant that came when a third client's release, which a fault had delayed, may have freed the lock: who
+// looks at the owner and deletes the key in two steps frees what another client has been granted in between.
+const lateRelease = "late-release"
+
+// delayedRelease finds the release that the suspected fault may have delayed: it was sent before the older grant, no answer to it came before
+// that, and its own lease was over by then, so that the older grant was in order. nil for none.
+func delayedRelease(e earlyPair, suspect *part) *op {
+	if suspect == nil || !suspect.third || !e.newer.lock.mutex() || e.renewed {
+		return nil
+	}
+	victim := e.older[0]
+	for _, o := range slices.Backward(e.newer.lock.releasedBefore(victim.okT)) {
+		if o.mayComeAfter(victim.okT) && suspect.delays(o, victim.okT) && o.grant != nil && !o.grant.hasNoLease() && !o.grant.mayLast(victim.okT) {
+			return o
+		}
+	}
+	return nil
+}
+
+// mayComeAfter says that a release may have been carried out after t: it was not answered before.
+func (o *op) mayComeAfter(t int64) bool { return o.typ == tInfo || o.typ == tOK && o.endT > t }
+
+// delays says that the fault may have kept a request back from when it was under way until t.
+func (f *fault) delays(o *op, t int64) bool {
+	return f.hits(o.process) && f.overlaps(interval{o.invT, o.endT}) && f.felt() >= t && baseName(f.name) != "kill"
+}
+
+// lateWords say of a release that it may have freed the lock.
+func (o *op) lateWords() string {
+	answer := "was not answered"
+	if o.typ == tOK {
+		answer = "was answered at " + format.Instant(o.endT)
+	}
+	return fmt.Sprintf("; %s's release, which was sent at %s and %s, may have been carried out in between", o.process, format.Instant(o.invT), answer)
+}
