@@ -246,7 +246,13 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 		a.Explanation += fmt.Sprintf("; %s was %s at %s", k.lastWords(g), g.process, format.Instant(g.okT))
 		if f := crashed(an, g); f != nil {
 			a.Cause = "crashed-holder"
-			a.Explanation += fmt.Sprintf(", which was killed at %s without having released it", format.Instant(f.begin))
+			if n := len(g.renewals()); n > 0 {
+				a.Sizes["renewals"] = int64(n)
+				a.Explanation += fmt.Sprintf(", whose lease was renewed %s, and", of(n, "time"))
+			} else {
+				a.Explanation += ","
+			}
+			a.Explanation += fmt.Sprintf(" which was killed at %s without having released it", format.Instant(f.begin))
 			why = blamed{suspect: &part{fault: f, side: verdict.OnClient}}
 		} else {
 			lost, queued := g.acquireLost(unknown, best.from), g.queuedLost(unknown, best.from)

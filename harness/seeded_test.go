@@ -81,6 +81,7 @@ var bugs = []kept{
 	{"turn-unchecked", "hunt none", "granted-early"},
 	{"wake-up-is-grant", "contended", "granted-early"},
 	{"wall-clock-takeover", "waiter-clock-ahead", "granted-early"},
+	{"watchdog-adds-up", "hunt kill:client", "deadlock"},
 	{"watchdog-is-deaf", "holder-wakes-up", "granted-early"},
 	{"watchdog-outlives-grant", "hunt none", "false-loss"},
 	{"watchdog-runs-on", "--faults kill:holder --duration 10s", "deadlock"},

@@ -1,7 +1,9 @@
 package hunt
 
 import (
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
@@ -30,6 +32,7 @@ var narrow = map[string]struct {
 	stays:     {strikes: onServer, ends: stayEnds},
 	twice:     {strikes: atFirstRelease, soon: true},
 	secluded:  {strikes: seclusion, ends: untilItWrites},
+	longKept:  {strikes: crashAfterRenewals, ends: longerThanLease},
 
 	permitTaken: {strikes: crashWithPermit, ends: longerThanLease},
 	renewsLate:  {strikes: noFault, soon: true},
@@ -119,6 +122,21 @@ const stays = "stays"
 // its library can tell it of the loss by its own clock alone.
 const secluded = "secluded"
 
+// longKept is the workload of a client whose library renews for long: what lives is for a client that renews by itself. A library that renews
+// twice in a lease or more often, and adds a lease each time, has added more than the bound of a deadlock when its client dies.
+const longKept = "kept-long"
+
+// addUp is for how many leases a client works in it.
+func (t Target) addUp() int {
+	bound := max(t.Bound, leastBound)
+	return min(mostAddUp, int((bound+t.TTL-1)/max(t.TTL, 1))+1)
+}
+
+const (
+	leastBound = 5 * time.Second // of a deadlock
+	mostAddUp  = 20
+)
+
 // longHolds are their programs, for a lock that is kept while A works.
 func longHolds(t Target) [][]string {
 	seclusion := "work 3 leases"
@@ -136,6 +154,9 @@ func longHolds(t Target) [][]string {
 	}, {secluded,
 		"acquire, read, " + seclusion + ", write, release",
 		"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
+	}, {longKept,
+		fmt.Sprintf("acquire, read, work %d leases, write, release", t.addUp()),
+		fmt.Sprintf("await A done or %d leases, acquire, read, write, release", t.addUp()+4),
 	}}
 }
 

@@ -245,6 +245,8 @@ var advices = []advice{
 
 	{"deadlock", "", struck(serverClock), "the lease is counted by the service's clock, which was set back: it ends when that clock has caught up",
 		"count leases by a clock that nobody sets", "internals/clock.md"},
+	{"deadlock", "crashed-holder", renewed, "the lock of a holder that crashed stays taken after the lease that its last renewal promised: renewals add up, or take the expiry away",
+		"let a renewal set how long the lock lasts from then on, and add nothing to it", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "lost-acquire", nil, "an acquire that was not answered may have taken the lock, or a place in its queue, and nothing frees it",
@@ -432,6 +434,11 @@ func stoppedHolder(kind string) func(s seen) (string, bool) {
 		first := s.list[0].Sizes
 		return "about " + format.Digits(math.Round(100*(1-float64(first["remaining"])/float64(first["lease"])))) + " %", true
 	}
+}
+
+// renewed fits where the last holder's lease had been renewed.
+func renewed(s seen) (string, bool) {
+	return "", slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["renewals"] > 0 })
 }
 
 // shareOfLease fits where leases were cut short again and again at about the same
