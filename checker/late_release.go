@@ -18,12 +18,32 @@ func delayedRelease(e earlyPair, suspect *part) *op {
 		return nil
 	}
 	victim := e.older[0]
-	for _, o := range slices.Backward(e.newer.lock.releasedBefore(victim.okT)) {
-		if o.mayComeAfter(victim.okT) && suspect.delays(o, victim.okT) && o.grant != nil && !o.grant.hasNoLease() && !o.grant.mayLast(victim.okT) {
+	for _, o := range slices.Backward(victim.lock.releasedBefore(victim.okT)) {
+		if o.mayFree(victim) && suspect.delays(o, victim.okT) {
 			return o
 		}
 	}
 	return nil
+}
+
+// delayed is such a release before a grant, and the fault that may have delayed it; nil for none.
+func (l *faultLog) delayed(victim *grant) (*op, *fault) {
+	for _, o := range slices.Backward(victim.lock.releasedBefore(victim.okT)) {
+		if !o.mayFree(victim) {
+			continue
+		}
+		for _, f := range l.byNode[o.process].latest(nil, o.invT, victim.okT) {
+			if f.delays(o, victim.okT) {
+				return o, f
+			}
+		}
+	}
+	return nil, nil
+}
+
+// mayFree says that a release, of a grant that was over when the victim's was given, may have been carried out after that.
+func (o *op) mayFree(victim *grant) bool {
+	return o.mayComeAfter(victim.okT) && o.grant != nil && !o.grant.hasNoLease() && !o.grant.mayLast(victim.okT)
 }
 
 // mayComeAfter says that a release may have been carried out after t: it was not answered before.

@@ -89,7 +89,6 @@ func revocation(an *analysis, s *statement) Anomaly {
 	}
 	a := Anomaly{
 		Key: g.lock.name, Time: s.endT, Cause: cause, Grants: []string{g.id},
-		Events: an.evidence.at(append(s.refs(), g.ok, g.promiseEvidence(s.endT+tolerated))...),
 		Sizes:  map[string]int64{"remaining": left},
 		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; it had not released it, and no other client was granted it",
 			s.denialWords(), dur(left)),
@@ -97,13 +96,21 @@ func revocation(an *analysis, s *statement) Anomaly {
 	if g.lease > 0 {
 		a.Sizes["lease"] = g.lease
 	}
-	processes := []string{g.process}
+	processes, refs := []string{g.process}, append(s.refs(), g.ok, g.promiseEvidence(s.endT+tolerated))
+	why := an.suspects.revoked(s)
 	if o := foreignRelease(s); o != nil {
 		a.Cause = "wrong-release"
 		a.Explanation += o.foreignWords()
 		processes = append(processes, o.process)
+	} else if o, f := an.faults.delayed(g); o != nil && why.suspect == nil {
+		a.Cause = lateRelease
+		a.Explanation += o.lateWords()
+		processes, refs = append(processes, o.process), append(refs, o.inv, o.grant.ok)
+		why.suspect = &part{fault: f, side: verdict.OnClient, third: true}
+		why.parts = append(why.parts, *why.suspect)
 	}
-	return an.evidence.finish(a, g.okT, an.suspects.revoked(s), processes...)
+	a.Events = an.evidence.at(refs...)
+	return an.evidence.finish(a, g.okT, why, processes...)
 }
 
 // foreignRelease is the last release of another client that may have freed the grant; nil for none. The first release of

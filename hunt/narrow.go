@@ -128,13 +128,14 @@ const longKept = "kept-long"
 
 // addUp is for how many leases a client works in it.
 func (t Target) addUp() int {
-	bound := max(t.Bound, leastBound)
+	bound := max(t.Bound, leastBound, leastBoundLeases*t.TTL)
 	return min(mostAddUp, int((bound+t.TTL-1)/max(t.TTL, 1))+1)
 }
 
 const (
-	leastBound = 5 * time.Second // of a deadlock
-	mostAddUp  = 20
+	leastBound       = 5 * time.Second // of a deadlock, and how many leases
+	leastBoundLeases = 5
+	mostAddUp        = 20
 )
 
 // longHolds are their programs, for a lock that is kept while A works.

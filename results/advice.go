@@ -34,10 +34,11 @@ type seen struct {
 	list  []checker.Anomaly // the group's own
 }
 
-// The advice on a lock that goes wrong while its service refuses writes.
+// The advice on a lock that goes wrong while its service refuses writes, and what is said of a release that came late.
 const (
-	tookError  = "a client took an error of the service for the lock, or for the renewal of its lease"
-	readAnswer = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
+	tookError   = "a client took an error of the service for the lock, or for the renewal of its lease"
+	lateRelease = "a release that was delayed freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner"
+	readAnswer  = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
 )
 
 // The first line that fits is taken, so what is special stands before what is general.
@@ -54,6 +55,7 @@ var advices = []advice{
 
 	{"revoked-early", "wrong-release", nil, "a client released the lock without looking at the owner, and freed another client's",
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
+	{"revoked-early", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"revoked-early", "noticed", nil, "the library reported the loss of a lease that had most of its time left: either the service ended it, or the report is false",
 		"look for what shortens or deletes the key, and for a report that belongs to an earlier grant", "guides/mitigations.md#false-reports"},
 	{"revoked-early", "", struck(failed), "the service forgot a grant when its server failed",
@@ -109,8 +111,7 @@ var advices = []advice{
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "shared-expiry", nil, "when the lease of an earlier client ended, more clients were let in than that left room for: permits or readers' shares expire together, or counting and taking are two steps",
 		"give each permit and each reader's share an expiry of its own, and count and take in one step", "guides/mitigations.md#one-step"},
-	{"granted-early", "late-release", nil, "a release that was delayed freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner",
-		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
+	{"granted-early", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "rounded", nil, "the lease ended less than a millisecond before its time: it is counted in whole milliseconds and rounded down, or counted from the answer",
 		"round the end of a lease up, or promise one millisecond less, and count it from before the request", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", cameBack, "a server that had failed before the lease was granted or renewed came back without knowing of it",

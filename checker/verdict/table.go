@@ -129,6 +129,7 @@ var table = []AnomalyInfo{
 		Doc: "the service ended a lease that certainly had time left, and granted the lock to no client",
 		Causes: []Cause{
 			{Name: "wrong-release", Says: "another client's release freed the lock", Bug: true, OwnStep: true},
+			{Name: "late-release", Says: "a delayed release of another client may have freed the lock", Bug: true, OwnStep: true},
 			{Name: "noticed", Says: "its library's own report says so", Bug: true}}},
 	{Name: "false-loss", Property: Exclusion, Depth: 15,
 		Doc: "the lock answered a client that it had lost the lock, and confirmed afterwards that the client had held it",
