@@ -51,7 +51,8 @@ func (o *op) mayComeAfter(t int64) bool { return o.typ == tInfo || o.typ == tOK 
 
 // delays says that the fault may have kept a request back from when it was under way until t.
 func (f *fault) delays(o *op, t int64) bool {
-	return f.hits(o.process) && f.overlaps(interval{o.invT, o.endT}) && f.felt() >= t && baseName(f.name) != "kill"
+	name := baseName(f.name)
+	return name != "kill" && name != "clock" && f.hits(o.process) && f.overlaps(interval{o.invT, o.endT}) && f.felt() >= t
 }
 
 // lateWords say of a release that it may have freed the lock.
