@@ -8,7 +8,7 @@ import (
 )
 
 // Involved are the faults of s, the counterexample's schedule, without those that its record shows no part of, as long as it is
-// not known that nothing can be left away: they may only have been on.
+// not known that nothing can be left away: they may only have been on, or not any more, or not yet.
 func (w *Counterexample) Involved(s *scenarios.Scenario) []scenarios.TriggeredFault {
 	if w.Larger == "" || w.Evidence == nil || len(w.Evidence.Anomaly.Faults) == 0 {
 		return s.TriggeredFaults
@@ -19,7 +19,7 @@ func (w *Counterexample) Involved(s *scenarios.Scenario) []scenarios.TriggeredFa
 		if name == "cut" {
 			name = "partition" // as a history has it
 		}
-		return slices.Contains(of.Bystanders, name) && !slices.Contains(of.Faults, name)
+		return !slices.Contains(of.Faults, name)
 	})
 	if len(parts) == 0 { // what had a part is none of the schedule's
 		return s.TriggeredFaults

@@ -196,6 +196,7 @@ func TestSameBug(t *testing.T) {
 		"a client's clock, and a server's":                                  {crashed("granted-early", "granted-early", "clock: A +5s"), crashed("granted-early", "granted-early", "clock: redis +5s"), false},
 		"a server's clock, twice":                                           {crashed("granted-early", "granted-early", "clock: redis +5s"), crashed("revoked-early", "", "clock: redis +2s"), true},
 		"a server's clock, and a bystander":                                 {crashed("granted-early", "granted-early", "clock: redis +5s"), unshrunk(crashed("granted-early", "granted-early", "clock: redis +2s"), "clock", "reset"), true},
+		"a server's clock, and what was not on":                             {crashed("granted-early", "granted-early", "clock: redis +5s"), unshrunk(crashed("granted-early", "granted-early", "clock: redis +2s"), "clock", ""), true},
 		"a server's clock, and both":                                        {crashed("granted-early", "granted-early", "clock: redis +5s"), unshrunk(crashed("granted-early", "granted-early", "clock: redis +2s"), "clock reset", ""), false},
 		"a client's clock, and no clock":                                    {crashed("granted-early", "granted-early", "clock: A +5s"), crashed("granted-early", "granted-early", "reset: A to redis"), false},
 		"a client's clock, and an act that it needs":                        {crashed("granted-early", "granted-early", "clock: A +5s", renewal), crashed("granted-early", "granted-early", "clock: A +5s", release(beside)), false},
