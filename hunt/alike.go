@@ -128,6 +128,28 @@ func (w *Counterexample) mayNeedTheSame(o *Counterexample) bool {
 	return !w.comparable() || !o.comparable() || slices.Equal(w.necessary(), o.necessary())
 }
 
+// cutShort says that a client was granted the lock while an earlier lease, by a renewal of it, had time left, and that no client but the
+// earlier one, and no server, was touched.
+func (w *Counterexample) cutShort() bool {
+	older, _, met := w.Evidence.victims()
+	s, err := w.scenario()
+	if w.Anomaly != "granted-early" || w.Cause != "granted-early" && w.Cause != rounded || !met || err != nil {
+		return false
+	}
+	renewal, ok := w.Evidence.confirmed(history.Renew)
+	return ok && renewal.Grant == older && !slices.ContainsFunc(w.Involved(s), func(st scenarios.TriggeredFault) bool {
+		return !onClient(s, st) || slices.ContainsFunc(s.Clients, func(c string) bool {
+			return c != renewal.Process && (slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c))
+		})
+	})
+}
+
+// sameRenewal says that two counterexamples show renewals that do not last as long as they promise. How long they do last, and
+// what keeps the next one from the service, does not matter.
+func (w *Counterexample) sameRenewal(o *Counterexample) bool {
+	return w.cutShort() && o.cutShort() && w.mayNeedTheSame(o)
+}
+
 // sameCrash says that two counterexamples do one harm after servers crashed: a loss of power, or of a disk, loses what a
 // crash loses, and more. Of a deadlock it does not matter what else was under way.
 func (w *Counterexample) sameCrash(o *Counterexample) bool {

@@ -70,12 +70,12 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // has the same schedule. A lease hazard is the same by whatever fault. What rests on the lock's word is no other bug
 // than that this word is false. Of a lock that nothing but a release frees, the crash of a holder and each lost release are one, and so are all acquires that were lost.
 // So are harms by nothing but wrong clocks of clients, or of servers. What servers forget by a crash is one. How the holder of a lease was silenced that another client took early does not matter,
-// and how a client's messages are lost does not, if they are lost from the same moment on.
+// and how a client's messages are lost does not, if they are lost from the same moment on. Renewals that do not last are one.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
 	case w.explained(o), o.explained(w):
 		return true
-	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.sameSilence(o), w.sameLoss(o), w.sameCrash(o), w.sameClock(o):
+	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.sameSilence(o), w.sameRenewal(o), w.sameLoss(o), w.sameCrash(o), w.sameClock(o):
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false

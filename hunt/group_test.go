@@ -166,6 +166,12 @@ func TestSameBug(t *testing.T) {
 		w.InAcquire = true
 		return w
 	}
+	// renewedTo has the older lease run by a renewal.
+	renewedTo := func(w *Counterexample, grant string) *Counterexample {
+		w.Evidence.Anomaly.Events = []int64{9}
+		w.Evidence.Events = append(w.Evidence.Events, history.Event{Index: 9, Time: 15e5, Process: grant[:1], F: history.Renew, Type: history.OK, Grant: grant})
+		return w
+	}
 	nothing := func(w *Counterexample) *Counterexample {
 		w.Cause = rounded
 		return left(w, 5e5)
@@ -208,6 +214,12 @@ func TestSameBug(t *testing.T) {
 		"a crash of a server, and one of a client":                          {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "kill: A"), false},
 		"a crash, and a pause":                                              {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "pause: redis"), false},
 		"a crash that needs an act, and one that does not":                  {crashed("token-reuse", "", "kill: redis", renewal), crashed("token-reuse", "", "powerloss: redis", release(beside)), false},
+		"renewals that do not last, behind two faults":                      {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedTo(taken("kill: A", 9e8), "A.1"), true},
+		"a renewal that does not last, and a grant":                         {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), taken("kill: A", 9e8), false},
+		"a renewal that does not last, and one of the next client":          {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedTo(taken("kill: A", 9e8), "B.1"), false},
+		"a renewal that does not last, and another client's fault":          {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedTo(taken("kill: B", 9e8), "A.1"), false},
+		"a renewal that does not last, and a server's fault":                {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedTo(taken("kill: redis", 9e8), "A.1"), false},
+		"renewals that do not last, and an act that only one needs":         {renewedTo(taken("reset: A to redis silently", 5e7, release(needed)), "A.1"), renewedTo(taken("kill: A", 9e8, renewal), "A.1"), false},
 		"messages that are lost in two ways":                                {lost("cut: A from servers"), seenOnce(lost("reset: A to redis silently")), true},
 		"messages that are lost from another moment on":                     {lost("cut: A from servers"), from(lost("reset: A to redis silently"), "before A's acquire"), false},
 		"messages of another client that are lost":                          {lost("cut: A from servers"), lost("cut: B from servers"), false},
