@@ -6,6 +6,21 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
+// confirmedLater is an older grant that had ended by what it had been promised when the newer one came, and was in force then only by the
+// lock's later word: the renewal that was answered with it. Either the newer grant was one too many, or that word is false; since
+// the newer one fits what had been promised, it is the renewal that took what was another's. nil for none.
+func (e *earlyPair) confirmedLater() (*grant, *renewal) {
+	for _, g := range e.older {
+		if g.hasNoLease() || g.mayLast(e.from) {
+			continue
+		}
+		if r := g.renewed.provesBeyond(e.from); r != nil {
+			return g, r
+		}
+	}
+	return nil, nil
+}
+
 // explainCrowd explains a grant that was one too many, and returns the refs of the evidence.
 func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	newer, first := e.newer, e.older[0]
@@ -25,6 +40,12 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 		var unsure []int32
 		a.Cause, what, unsure = newer.renewedEarly(e.from)
 		refs = append(refs, unsure...)
+	}
+	if over, by := e.confirmedLater(); over != nil {
+		a.Cause = "renewed-early"
+		a.Explanation = fmt.Sprintf("%s's lease had ended %s before, and %s by %s; the lock renewed %s's by %s, and said that it had been in force until then",
+			over.process, dur(e.from-over.promisedBy(e.from)), what, format.Instant(e.from), over.process, format.Instant(by.okT))
+		return refs
 	}
 	if n := newer.lock.permits; n > 0 {
 		a.Sizes["permits"] = n
