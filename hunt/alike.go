@@ -128,18 +128,21 @@ func (w *Counterexample) mayNeedTheSame(o *Counterexample) bool {
 	return !w.comparable() || !o.comparable() || slices.Equal(w.necessary(), o.necessary())
 }
 
-// cutShort says that a client was granted the lock while an earlier lease, by a renewal of it, had time left, and that no client but the
+// cutShort says that a client was granted the lock while an earlier lease, which had been renewed, had time left, and that no client but the
 // earlier one, and no server, was touched.
 func (w *Counterexample) cutShort() bool {
-	older, _, met := w.Evidence.victims()
+	older, newer, met := w.Evidence.victims()
 	s, err := w.scenario()
 	if w.Anomaly != "granted-early" || w.Cause != "granted-early" && w.Cause != rounded || !met || err != nil {
 		return false
 	}
-	renewal, ok := w.Evidence.confirmed(history.Renew)
-	return ok && renewal.Grant == older && !slices.ContainsFunc(w.Involved(s), func(st scenarios.TriggeredFault) bool {
+	by := w.Evidence.grantOf(newer)
+	renewed := slices.IndexFunc(w.Evidence.Events, func(r history.Event) bool {
+		return r.F == history.Renew && r.Type == history.OK && r.Grant == older && by != nil && r.Time < by.Time
+	})
+	return renewed >= 0 && !slices.ContainsFunc(w.Involved(s), func(st scenarios.TriggeredFault) bool {
 		return !onClient(s, st) || slices.ContainsFunc(s.Clients, func(c string) bool {
-			return c != renewal.Process && (slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c))
+			return c != w.Evidence.Events[renewed].Process && (slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c))
 		})
 	})
 }

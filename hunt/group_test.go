@@ -166,12 +166,12 @@ func TestSameBug(t *testing.T) {
 		w.InAcquire = true
 		return w
 	}
-	// renewedTo has the older lease run by a renewal.
-	renewedTo := func(w *Counterexample, grant string) *Counterexample {
-		w.Evidence.Anomaly.Events = []int64{9}
-		w.Evidence.Events = append(w.Evidence.Events, history.Event{Index: 9, Time: 15e5, Process: grant[:1], F: history.Renew, Type: history.OK, Grant: grant})
+	// renewedAt has a grant renewed.
+	renewedAt := func(w *Counterexample, grant string, at int64) *Counterexample {
+		w.Evidence.Events = append(w.Evidence.Events, history.Event{Index: 9, Time: at, Process: grant[:1], F: history.Renew, Type: history.OK, Grant: grant})
 		return w
 	}
+	renewedTo := func(w *Counterexample, grant string) *Counterexample { return renewedAt(w, grant, 15e5) }
 	nothing := func(w *Counterexample) *Counterexample {
 		w.Cause = rounded
 		return left(w, 5e5)
@@ -217,6 +217,7 @@ func TestSameBug(t *testing.T) {
 		"renewals that do not last, behind two faults":                      {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedTo(taken("kill: A", 9e8), "A.1"), true},
 		"a renewal that does not last, and a grant":                         {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), taken("kill: A", 9e8), false},
 		"a renewal that does not last, and one of the next client":          {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedTo(taken("kill: A", 9e8), "B.1"), false},
+		"a renewal that does not last, and one that came too late":          {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedAt(taken("kill: A", 9e8), "A.1", 1e9), false},
 		"a renewal that does not last, and another client's fault":          {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedTo(taken("kill: B", 9e8), "A.1"), false},
 		"a renewal that does not last, and a server's fault":                {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedTo(taken("kill: redis", 9e8), "A.1"), false},
 		"renewals that do not last, and an act that only one needs":         {renewedTo(taken("reset: A to redis silently", 5e7, release(needed)), "A.1"), renewedTo(taken("kill: A", 9e8, renewal), "A.1"), false},
