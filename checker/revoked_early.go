@@ -89,7 +89,7 @@ func revocation(an *analysis, s *statement) Anomaly {
 	}
 	a := Anomaly{
 		Key: g.lock.name, Time: s.endT, Cause: cause, Grants: []string{g.id},
-		Sizes:  map[string]int64{"remaining": left},
+		Sizes: map[string]int64{"remaining": left},
 		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; it had not released it, and no other client was granted it",
 			s.denialWords(), dur(left)),
 	}
