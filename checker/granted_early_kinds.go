@@ -6,12 +6,15 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// confirmedLater is an older grant that had ended by what it had been promised when the newer one came, and was in force then only by the
+// confirmedLater is, of a semaphore, an older grant that had ended by what it had been promised when the newer one came, and was in force then only by the
 // lock's later word: the renewal that was answered with it. Either the newer grant was one too many, or that word is false; since
 // the newer one fits what had been promised, it is the renewal that took what was another's. nil for none.
 func (e *earlyPair) confirmedLater() (*grant, *renewal) {
+	if e.newer.lock.permits == 0 || e.newer.promisedBy(e.from) <= e.from {
+		return nil, nil // it is in force by such a word itself
+	}
 	for _, g := range e.older {
-		if g.hasNoLease() || g.mayLast(e.from) {
+		if g.hasNoLease() || g.mayLast(e.from) || g.okT >= e.newer.lo {
 			continue
 		}
 		if r := g.renewed.provesBeyond(e.from); r != nil {
