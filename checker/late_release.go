@@ -17,22 +17,22 @@ func delayedRelease(e earlyPair, suspect *part) *op {
 	if suspect == nil || !suspect.third || !e.newer.lock.mutex() || e.renewed {
 		return nil
 	}
-	victim := e.older[0]
-	for _, o := range slices.Backward(victim.lock.releasedBefore(victim.okT)) {
-		if o.mayFree(victim) && suspect.delays(o, victim.okT) {
-			return o
-		}
-	}
-	return nil
+	o, _ := e.older[0].freedLate(func(*op) []*fault { return []*fault{suspect.fault} })
+	return o
 }
 
 // delayed is such a release before a grant, and the fault that may have delayed it; nil for none.
 func (l *faultLog) delayed(victim *grant) (*op, *fault) {
+	return victim.freedLate(func(o *op) []*fault { return l.byNode[o.process].latest(nil, o.invT, victim.okT) })
+}
+
+// freedLate is the last release that may have freed the victim's lock late, and one of the faults on it that may have delayed it.
+func (victim *grant) freedLate(faults func(*op) []*fault) (*op, *fault) {
 	for _, o := range slices.Backward(victim.lock.releasedBefore(victim.okT)) {
 		if !o.mayFree(victim) {
 			continue
 		}
-		for _, f := range l.byNode[o.process].latest(nil, o.invT, victim.okT) {
+		for _, f := range faults(o) {
 			if f.delays(o, victim.okT) {
 				return o, f
 			}

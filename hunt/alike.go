@@ -47,7 +47,7 @@ const sameShare = 15
 func (w *Counterexample) takenEarly() (of silence, ok bool) {
 	older, newer, met := w.Evidence.victims()
 	s, err := w.scenario()
-	if w.Anomaly != "granted-early" || w.Cause != "granted-early" && w.Cause != rounded || !met || err != nil || len(s.TriggeredFaults) == 0 {
+	if !w.early() || !met || err != nil || len(s.TriggeredFaults) == 0 {
 		return of, false
 	}
 	held, by := w.Evidence.grantOf(older), w.Evidence.grantOf(newer)
@@ -63,9 +63,19 @@ func (w *Counterexample) takenEarly() (of silence, ok bool) {
 		of.share = 100 - 100*sizes["remaining"]/sizes["lease"]
 	}
 	return of, length >= held.Lease/10 && !slices.ContainsFunc(w.Involved(s), func(st scenarios.TriggeredFault) bool {
-		return !slices.Contains(silencing, st.Fault.Word) || !onClient(s, st) || slices.ContainsFunc(s.Clients, func(c string) bool {
-			return c != held.Process && (slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c))
-		})
+		return !slices.Contains(silencing, st.Fault.Word) || !onlyOn(held.Process, s, st)
+	})
+}
+
+// early says that a client was granted the lock while another one's lease had time left, and nothing else is known of the cause.
+func (s Signature) early() bool {
+	return s.Anomaly == "granted-early" && (s.Cause == "granted-early" || s.Cause == rounded)
+}
+
+// onlyOn says that a fault is on a client or its links, and on no other client.
+func onlyOn(client string, s *scenarios.Scenario, st scenarios.TriggeredFault) bool {
+	return onClient(s, st) && !slices.ContainsFunc(s.Clients, func(c string) bool {
+		return c != client && (slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c))
 	})
 }
 
@@ -133,7 +143,7 @@ func (w *Counterexample) mayNeedTheSame(o *Counterexample) bool {
 func (w *Counterexample) cutShort() bool {
 	older, newer, met := w.Evidence.victims()
 	s, err := w.scenario()
-	if w.Anomaly != "granted-early" || w.Cause != "granted-early" && w.Cause != rounded || !met || err != nil {
+	if !w.early() || !met || err != nil {
 		return false
 	}
 	by := w.Evidence.grantOf(newer)
@@ -141,9 +151,7 @@ func (w *Counterexample) cutShort() bool {
 		return r.F == history.Renew && r.Type == history.OK && r.Grant == older && by != nil && r.Time < by.Time
 	})
 	return renewed >= 0 && !slices.ContainsFunc(w.Involved(s), func(st scenarios.TriggeredFault) bool {
-		return !onClient(s, st) || slices.ContainsFunc(s.Clients, func(c string) bool {
-			return c != w.Evidence.Events[renewed].Process && (slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c))
-		})
+		return !onlyOn(w.Evidence.Events[renewed].Process, s, st)
 	})
 }
 

@@ -303,7 +303,7 @@ func TestSameBug(t *testing.T) {
 	}
 	more, less := left(taken("pause: A", 3e8), 15e5), nothing(taken("kill: A", 4e8))
 	if !more.heads(less) || less.heads(more) {
-		t.Error("a lease that ended less than a millisecond early heads one that ended earlier, and refutes what is said of it")
+		t.Error("the counterexample with less than a millisecond left is listed first, though the other one had more left")
 	}
 	stopped, cut := left(taken("pause: A", 3e8), 47e7), left(taken("cut: A from redis", 3e8), 47e7)
 	stopped.Evidence.Anomaly.Sizes["stopped"] = 3e8

@@ -132,8 +132,10 @@ func (t Target) addUp() int {
 	return min(mostAddUp, int((bound+t.TTL-1)/max(t.TTL, 1))+1)
 }
 
+// The bound of a deadlock is the greater of these where none is asked for (harness.DefaultBound); the last is for how many leases a client
+// works at most.
 const (
-	leastBound       = 5 * time.Second // of a deadlock, and how many leases
+	leastBound       = 5 * time.Second
 	leastBoundLeases = 5
 	mostAddUp        = 20
 )

@@ -34,7 +34,7 @@ type seen struct {
 	list  []checker.Anomaly // the group's own
 }
 
-// The advice on a lock that goes wrong while its service refuses writes, and what is said of a release that came late.
+// Causes and mitigations that several lines share.
 const (
 	tookError   = "a client took an error of the service for the lock, or for the renewal of its lease"
 	lateRelease = "a release that was delayed freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner"
