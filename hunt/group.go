@@ -37,6 +37,8 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 	switch {
 	case w.explained(o) || o.explained(w):
 		return o.explained(w)
+	case w.grantsTwice(o) || o.grantsTwice(w):
+		return w.grantsTwice(o)
 	case w.Cause == rounded != (o.Cause == rounded):
 		return o.Cause == rounded
 	case w.powerless() && !o.powerless() && w.sameSilence(o):
@@ -71,9 +73,10 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // than that this word is false. Of a lock that nothing but a release frees, the crash of a holder and each lost release are one, and so are all acquires that were lost.
 // So are harms by nothing but wrong clocks of clients, or of servers. What servers forget by a crash is one. How the holder of a lease was silenced that another client took early does not matter,
 // and how a client's messages are lost does not, if they are lost from the same moment on. Renewals that do not last are one.
+// A lock that grants two clients the lock at once needs no release for it.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
-	case w.explained(o), o.explained(w):
+	case w.explained(o), o.explained(w), w.grantsTwice(o), o.grantsTwice(w):
 		return true
 	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.sameSilence(o), w.sameRenewal(o), w.sameLoss(o), w.sameCrash(o), w.sameClock(o):
 		return true

@@ -32,6 +32,9 @@ func (p program) dir() (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\n", p.language.recipe)
+	if p.language.apart {
+		fmt.Fprintf(h, "%s\n", p.line.program)
+	}
 	for _, f := range files {
 		text, err := fs.ReadFile(p.language.sources, f)
 		if err != nil {
@@ -82,7 +85,7 @@ func (p program) build(ctx context.Context, say func(text string)) error {
 	if err != nil || f.Exists() {
 		return err
 	}
-	if err := p.language.missing(p.lock); err != nil {
+	if err := p.missing(); err != nil {
 		return err
 	}
 	return f.Build(ctx, say, func(ctx context.Context, temp string) error {

@@ -23,7 +23,7 @@ func needTools(t testing.TB, lock string) {
 	t.Helper()
 	for _, l := range lines() {
 		if l.name == lock {
-			testkit.Need(t, required[l.language], l.language.missing(lock))
+			testkit.Need(t, required[l.language], program{line: l, lock: lock}.missing())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +25,8 @@ type language struct {
 	recipe  int // a new number for each change of build that makes older results unfit
 	sources fs.FS
 	shared  []string                 // patterns of the files that all its programs have
-	own     func(p program) []string // and of a user's own
+	own     func(p program) []string // and those of one
+	apart   bool                     // each program of a folder is built by itself
 	tools   []tool
 	build   func(ctx context.Context, b *building) error
 	// published reads which versions of a library there are, from the registry if it is not asked by a tool of its own.
@@ -40,9 +42,9 @@ type language struct {
 type tool struct{ program, install string }
 
 // missing returns an error that names the tools that are not on PATH.
-func (l *language) missing(lock string) error {
+func (p program) missing() error {
 	var names, how []string
-	for _, t := range l.tools {
+	for _, t := range slices.Concat(p.language.tools, p.tools) {
 		if _, err := exec.LookPath(t.program); err != nil {
 			names, how = append(names, t.program), append(how, t.install)
 		}
@@ -50,13 +52,13 @@ func (l *language) missing(lock string) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is the lock of a library in %s, whose client has to be built here: missing on PATH: %s. Install: %s", lock, l.name, strings.Join(names, ", "), strings.Join(how, "; "))
+	return fmt.Errorf("%s is the lock of a library in %s, whose client has to be built here: missing on PATH: %s. Install: %s", p.lock, p.language.name, strings.Join(names, ", "), strings.Join(how, "; "))
 }
 
 // The languages.
 var (
 	javaLanguage = &language{
-		name: "Java", recipe: 4, sources: java.Sources, shared: []string{"pom.xml", "adapter/*.java"},
+		name: "Java", recipe: 5, apart: true, sources: java.Sources, shared: []string{"pom.xml", "adapter/*.java"},
 		own:   func(p program) []string { return []string{p.folder + "/pom.xml", p.folder + "/*.java"} },
 		tools: []tool{{"mvn", "apt install maven"}, {"javac", "apt install default-jdk-headless"}, {"java", "apt install default-jre-headless"}},
 		build: buildJava, published: publishedMaven, registry: mavenCentral,

@@ -25,6 +25,7 @@ type line struct {
 	folder, program, variant             string
 	library                              string // as the registry names it
 	version                              string // the tested one, which its manifest names
+	tools                                []tool // what its build needs beside the language's
 	cluster, kind                        string // as in clients.Info
 	fencing, confirms, holds, downgrades bool
 	// vague are versions that do not confirm, although others do: their release of a lock that is gone succeeds.

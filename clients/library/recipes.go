@@ -11,21 +11,15 @@ import (
 	"strings"
 )
 
-// buildJava lets Maven copy the jars, and compiles the client with them. JVMs start often and live
+// buildJava lets Maven copy the jars that this program needs, and compiles it with them. JVMs start often and live
 // short: their options are those that start soonest, and a small heap.
 func buildJava(ctx context.Context, b *building) error {
-	if _, err := b.run(ctx, b.folder, "mvn", "-q", "-B", "-ntp", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+filepath.Join(b.dir, "lib"), "-Dlibrary.version="+b.version); err != nil {
+	if _, err := b.run(ctx, b.folder, "mvn", "-q", "-B", "-ntp", "dependency:copy-dependencies", "-DincludeScope=runtime", "-DoutputDirectory="+filepath.Join(b.dir, "lib"), "-Dlibrary.version="+b.version, "-Dprogram="+b.program.program); err != nil {
 		return err
 	}
-	sources, err := filepath.Glob(filepath.Join(b.dir, b.folder, "*.java"))
-	if err != nil {
-		return err
-	}
-	args := []string{"-nowarn", "-proc:none", "-d", "classes", "-cp", filepath.Join(b.dir, "lib", "*"), "adapter/Adapter.java"}
-	for _, s := range sources {
-		args = append(args, path.Join(b.folder, filepath.Base(s)))
-	}
-	if _, err := b.run(ctx, "", "javac", args...); err != nil {
+	// The folder may have other programs, whose jars are missing: the compiler finds what this one refers to.
+	if _, err := b.run(ctx, "", "javac", "-nowarn", "-proc:none", "-d", "classes", "-cp", filepath.Join(b.dir, "lib", "*"),
+		"-sourcepath", b.folder, "adapter/Adapter.java", path.Join(b.folder, b.program.program+".java")); err != nil {
 		return err
 	}
 	// An archive of classes holds those of jars only, and only for the very class path that it was made with.

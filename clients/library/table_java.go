@@ -90,32 +90,33 @@ func curatorLines() []line {
 
 // registryLines are the locks of Spring's world, and jetcd's.
 func registryLines() []line {
-	shedlock := func(name, variant, provider, cluster, about string) line {
+	shedlock := func(name, program, provider, cluster, about string) line {
 		return line{
-			name: name, variant: variant, about: "ShedLock's " + about,
-			language: javaLanguage, folder: "shedlock", program: "ShedLocks", library: "net.javacrumbs.shedlock:" + provider, version: "7.10.1", cluster: cluster,
+			name: name, about: "ShedLock's " + about,
+			language: javaLanguage, folder: "shedlock", program: program, library: "net.javacrumbs.shedlock:" + provider, version: "7.10.1", cluster: cluster,
 			minTTL: 100 * time.Millisecond, promises: []string{"https://github.com/lukas-krecan/ShedLock/tree/shedlock-parent-7.10.1#readme"},
 		}
 	}
 	flag := func(name, about, otherwise string) []clients.Option {
 		return []clients.Option{{Name: name, About: about, Default: otherwise, Safer: []string{"yes"}, Check: adapter.Checks(adapter.ParseSwitch)}}
 	}
-	jdbc := shedlock("shedlock-jdbc", "jdbc", "shedlock-provider-jdbc-template", "postgres", "JdbcTemplate provider on Postgres, by the database's time")
+	jdbc := shedlock("shedlock-jdbc", "ShedLockJdbc", "shedlock-provider-jdbc-template", "postgres", "JdbcTemplate provider on Postgres, by the database's time")
 	jdbc.options = flag("dbtime", "the database's clock decides what is over, as the library recommends; no: each client's own", "yes")
-	redis := shedlock("shedlock-redis", "redis", "shedlock-provider-redis-spring", "redis", "RedisLockProvider on one Redis, all defaults")
+	redis := shedlock("shedlock-redis", "ShedLockRedis", "shedlock-provider-redis-spring", "redis", "RedisLockProvider on one Redis, all defaults")
 	redis.options = flag("safeupdate", "a release and an extension compare the owner", "no")
-	registry := func(name, variant, cluster, about string) line {
+	registry := func(name, program, service, cluster, about string) line {
 		return line{
-			name: name, variant: variant, about: "Spring Integration's " + about,
-			language: javaLanguage, folder: "spring-integration", program: "RegistryLocks", library: "org.springframework.integration:spring-integration-" + variant, version: "7.1.2", cluster: cluster,
+			name: name, about: "Spring Integration's " + about,
+			language: javaLanguage, folder: "spring-integration", program: program, library: "org.springframework.integration:spring-integration-" + service, version: "7.1.2", cluster: cluster,
 			confirms: true, minTTL: 100 * time.Millisecond,
-			promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/" + variant + ".html"},
+			promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/" + service + ".html"},
 		}
 	}
+	springJDBC := registry("spring-jdbc", "JdbcRegistry", "jdbc", "postgres", "JdbcLockRegistry on Postgres, by each client's own time")
+	springJDBC.vague = regexp.MustCompile(`^([0-5]|6\.[0-3])\.`)
 	return []line{
 		jdbc, redis,
-		registry("spring-redis", "redis", "redis", "RedisLockRegistry on one Redis"),
-		registry("spring-jdbc", "jdbc", "postgres", "JdbcLockRegistry on Postgres, by each client's own time"),
+		registry("spring-redis", "RedisRegistry", "redis", "redis", "RedisLockRegistry on one Redis"), springJDBC,
 		{
 			name: "quartz", about: "Quartz's lock of its clustered job store on Postgres: a row, locked by a transaction for as long as that lasts",
 			language: javaLanguage, folder: "quartz", program: "QuartzLocks", library: "org.quartz-scheduler:quartz", version: "2.5.2", cluster: "postgres",

@@ -10,6 +10,13 @@ import (
 	"testing"
 )
 
+// dependency is one of a Maven manifest.
+type dependency struct {
+	Group    string `xml:"groupId"`
+	Artifact string `xml:"artifactId"`
+	Version  string `xml:"version"`
+}
+
 // manifested is the version of a line's library that the manifest among its sources names.
 func manifested(t *testing.T, l line) string {
 	t.Helper()
@@ -26,14 +33,16 @@ func manifested(t *testing.T, l line) string {
 			Properties struct {
 				Version string `xml:"library.version"`
 			} `xml:"properties"`
-			Dependencies []struct {
-				Group    string `xml:"groupId"`
-				Artifact string `xml:"artifactId"`
-				Version  string `xml:"version"`
-			} `xml:"dependencies>dependency"`
+			Dependencies []dependency `xml:"dependencies>dependency"`
+			Profiles     []struct {
+				Dependencies []dependency `xml:"dependencies>dependency"`
+			} `xml:"profiles>profile"`
 		}
 		if err := xml.Unmarshal(read(l.folder+"/pom.xml"), &pom); err != nil {
 			t.Fatal(err)
+		}
+		for _, p := range pom.Profiles {
+			pom.Dependencies = append(pom.Dependencies, p.Dependencies...)
 		}
 		for _, d := range pom.Dependencies {
 			if d.Group+":"+d.Artifact == l.library && d.Version == "${library.version}" {
@@ -113,7 +122,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// All locks of one library in one version are one program, of another version another one.
+// All locks of one library in one version are one program, or one of each artifact, of another version another one.
 func TestFolders(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	of := map[string]string{}
@@ -124,6 +133,9 @@ func TestFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := l.language.name + " " + l.folder
+		if l.language.apart {
+			key += " " + l.program
+		}
 		if of[key] == "" {
 			of[key] = dir
 		}
@@ -139,6 +151,7 @@ func TestConfirmsByVersion(t *testing.T) {
 	for name, want := range map[string]bool{
 		"redisson": true, "redisson@3.10.5": false, "redisson@2.15.2": false, "redisson@3.11.2": true, "redisson@3.9.1": false, "redisson@3.50.0": true,
 		"redisson-fair": false, "redisson-rw": false, "redisson-spin": true, "redisson-multi": true, "redisson-multi@3.10.2": false,
+		"spring-jdbc": true, "spring-jdbc@6.4.0": true, "spring-jdbc@6.3.11": false, "spring-jdbc@5.3.8.RELEASE": false, "spring-redis@5.5.4": true,
 	} {
 		lock, version, _ := strings.Cut(name, "@")
 		p := named(t, lock, version)

@@ -140,7 +140,7 @@ func get(ctx context.Context, url string) ([]byte, error) {
 
 // published are the versions of the library that its registry has.
 func (p program) published(ctx context.Context) ([]string, error) {
-	if err := p.language.missing(p.lock); err != nil {
+	if err := p.missing(); err != nil {
 		return nil, err
 	}
 	out, err := p.language.published(ctx, p.language.registry, p.library)

@@ -5,6 +5,7 @@ Its documentation (4.4.2, https://portalocker.readthedocs.io/en/latest/portalock
 the lock is free as soon as its holder's connection has ended; that a holder learns of the end of its
 connection by on_lost; that Redis and the holder may learn of it at different times; and, with fencing, a token that rises with each exclusive grant.
 """
+import inspect
 import logging
 import sys
 
@@ -15,6 +16,7 @@ import picklock
 
 logging.disable(logging.CRITICAL)
 FENCED = sys.argv[1] == "fenced"
+KNOWN = inspect.signature(portalocker.RedisLock).parameters  # older versions know neither losses nor tokens
 
 
 class Lock:
@@ -26,9 +28,10 @@ class Lock:
 
     def acquire(self, key, timeout_ms, shared):
         # Without interrupt_on_lost a loss would raise KeyboardInterrupt here, in the main thread.
+        wanted = {"fencing": FENCED, "interrupt_on_lost": False, "on_lost": lambda _: self.over(key, lock)}
         lock = portalocker.RedisLock(
-            key, timeout=timeout_ms / 1000, redis_kwargs=self.settings, fencing=FENCED,
-            interrupt_on_lost=False, on_lost=lambda _: self.over(key, lock),
+            key, timeout=timeout_ms / 1000, redis_kwargs=self.settings,
+            **{k: v for k, v in wanted.items() if FENCED or k in KNOWN},
         )
         try:
             lock.acquire()
@@ -38,9 +41,13 @@ class Lock:
             raise picklock.Unknown(repr(e)) from e
         self.locks[key] = lock
         self.held.add(key)
-        if lock.lost:  # before it was noted here as held
+        if self.lost(lock):  # before it was noted here as held
             self.over(key, lock)
         return {"token": lock.fence_token} if FENCED else {}
+
+    @staticmethod
+    def lost(lock):
+        return getattr(lock, "lost", False)
 
     def over(self, key, lock):
         """Tells of a loss, unless the lock has been released or acquired anew."""
@@ -53,7 +60,7 @@ class Lock:
             return False
         self.held.discard(key)
         lock = self.locks[key]
-        lost = lock.lost
+        lost = self.lost(lock)
         try:
             lock.release()
         except redis.RedisError as e:

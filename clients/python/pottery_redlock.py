@@ -5,6 +5,7 @@ Its documentation (3.0.1, https://github.com/brainix/pottery#readme) promises Re
 the servers has granted, which is over after its auto_release_time; extend() up to three times; and a release
 that raises ReleaseUnlockedLock if the lock is not held.
 """
+import inspect
 import logging
 
 import redis
@@ -15,12 +16,17 @@ import picklock
 logging.disable(logging.CRITICAL)
 
 
+# In versions before 3 it is private, and the release time counts in ms.
+_round = getattr(Redlock, "_acquire_masters", None) or Redlock._Redlock__acquire_masters
+_SCALE = 1 if inspect.signature(Redlock).parameters["auto_release_time"].default >= 1000 else 1 / 1000
+
+
 class Noting(Redlock):
     """The library's own, which also notes when each round of requests begins."""
 
     def _Redlock__acquire_masters(self, **settings):  # as acquire calls it
         self.since = picklock.monotonic()
-        return super()._acquire_masters(**settings)
+        return _round(self, **settings)
 
 
 class Lock:
@@ -35,7 +41,7 @@ class Lock:
         return {"lease_ms": self.ttl - self.ttl // 100 - 2, "since_ns": since}
 
     def acquire(self, key, timeout_ms, shared):
-        lock = Noting(key=key, masters=self.masters, auto_release_time=self.ttl / 1000)
+        lock = Noting(key=key, masters=self.masters, auto_release_time=self.ttl * _SCALE)
         if not lock.acquire(timeout=timeout_ms / 1000):
             return None
         self.held[key] = lock

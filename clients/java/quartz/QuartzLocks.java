@@ -37,7 +37,10 @@ public class QuartzLocks extends Adapter implements AutoCloseable {
         url = "jdbc:postgresql://" + request.servers().get(0) + "/postgres?user=postgres";
         if (request.option("by", "select").equals("select")) {
             StdRowLockSemaphore select = new StdRowLockSemaphore();
-            select.setMaxRetry(1);
+            try {
+                select.getClass().getMethod("setMaxRetry", int.class).invoke(select, 1);
+            } catch (NoSuchMethodException e) { // older versions have two more tries
+            }
             semaphore = select;
         } else {
             semaphore = new UpdateLockRowSemaphore();

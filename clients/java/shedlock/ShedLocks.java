@@ -1,4 +1,3 @@
-import com.zaxxer.hikari.HikariDataSource;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -8,61 +7,32 @@ import net.javacrumbs.shedlock.core.ClockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
-import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
-import net.javacrumbs.shedlock.provider.redis.spring.RedisLockProvider;
-import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.jdbc.core.JdbcTemplate;
 
 /**
- * ShedLock's lock providers, as shipped. The argument names one: jdbc on Postgres, or redis by Spring's connections.
+ * ShedLock's lock providers, as shipped: each in a class of its own, which opens it, since each is an artifact of its own.
  *
  * Its README (7.10.1, https://github.com/lukas-krecan/ShedLock) promises that a task of one name is executed at
  * most once at a time, for lockAtMostFor at the longest; after that the behaviour "may be unpredictable". It assumes
  * that the clocks of the nodes are synchronized, and recommends usingDbTime() for JDBC. A lock does not wait: who wants it asks again. An
  * unlock does not tell whether the lock was still held.
- *
- * Options: dbtime=yes|no of jdbc, and safeupdate=no|yes of redis, the library's safeUpdate.
  */
-public class ShedLocks extends Adapter implements AutoCloseable {
-    private final String type;
+abstract class ShedLocks extends Adapter implements AutoCloseable {
+    private final String artifact;
     private LockProvider provider;
-    private Runnable connections; // ends them
     private Duration most;
     private final Map<String, SimpleLock> held = new HashMap<>();
 
-    ShedLocks(String type) { this.type = type; }
+    ShedLocks(String artifact) { this.artifact = artifact; }
+
+    abstract LockProvider provider(Open request) throws Exception;
 
     public Map<String, Object> open(Open request) throws Exception {
         most = Duration.ofMillis(request.ttlMs());
-        provider = type.equals("jdbc") ? jdbc(request) : redis(request);
+        provider = provider(request);
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", true);
         abilities.put("renew", true);
-        return loaded(abilities, "net.javacrumbs.shedlock", type.equals("jdbc") ? "shedlock-provider-jdbc-template" : "shedlock-provider-redis-spring");
-    }
-
-    private LockProvider redis(Open request) {
-        String[] at = request.servers().get(0).split(":");
-        LettuceConnectionFactory factory = new LettuceConnectionFactory(at[0], Integer.parseInt(at[1]));
-        factory.afterPropertiesSet();
-        factory.start();
-        connections = factory::destroy;
-        return new RedisLockProvider.Builder(factory).safeUpdate(request.option("safeupdate", "no").equals("yes")).build();
-    }
-
-    /** On the table that the README gives. Each node has a name of its own, as its host has. */
-    private LockProvider jdbc(Open request) {
-        HikariDataSource source = new HikariDataSource();
-        source.setJdbcUrl("jdbc:postgresql://" + request.servers().get(0) + "/postgres?user=postgres");
-        source.setMaximumPoolSize(2);
-        connections = source::close;
-        JdbcTemplate template = new JdbcTemplate(source);
-        // Clients that make the table at once get in each other's way: one at a time, until its
-        // transaction is over: the statements of one call are one.
-        template.execute("SELECT pg_advisory_xact_lock(7); CREATE TABLE IF NOT EXISTS shedlock(name VARCHAR(64) NOT NULL, lock_until TIMESTAMP NOT NULL,"
-            + " locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL, PRIMARY KEY (name))");
-        var configuration = JdbcTemplateLockProvider.Configuration.builder().withJdbcTemplate(template).withLockedByValue(request.client());
-        return new JdbcTemplateLockProvider(request.option("dbtime", "yes").equals("yes") ? configuration.usingDbTime().build() : configuration.build());
+        return loaded(abilities, "net.javacrumbs.shedlock", artifact);
     }
 
     public Grant acquire(String key, long timeoutMs, boolean shared) throws Exception {
@@ -106,8 +76,4 @@ public class ShedLocks extends Adapter implements AutoCloseable {
             throw new Unknown(e.toString());
         }
     }
-
-    public void close() { connections.run(); }
-
-    public static void main(String[] args) throws Exception { serve(() -> new ShedLocks(args[0])); }
 }
