@@ -26,6 +26,9 @@ func (r *reader) endHold(p *proc, k *lock, e *history.Event, t int64) {
 // keepOn ends what the client of a grant believes that asks for the lock again.
 func (r *reader) keepOn(g *grant, t int64) {
 	g.kept = g.kept || g.believedEnd == never
+	if !g.kept && g.release == nil && g.lost < 0 { // it was killed
+		g.askedT = min(g.askedT, t)
+	}
 	r.endBelief(g, t)
 }
 

@@ -194,7 +194,7 @@ func shows(part, whole Input, a Anomaly) bool {
 		// That a release freed more may show in others of the lock.
 		others := a.Cause == freedMore && !strings.Contains(a.Explanation, "which had waited for it") && b.Cause != freedMore
 		return a.Name == b.Name && slices.Equal(a.Grants, b.Grants) && (a.Time == b.Time || longer) && slices.Equal(a.Effects, b.Effects) &&
-			(a.Cause == b.Cause || others || a.Cause != lateRelease && !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
+			(a.Cause == b.Cause || others || a.Cause != lateRelease && a.Cause != renewedLate && !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
 	})
 }
 

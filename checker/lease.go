@@ -19,14 +19,15 @@ type interval struct{ from, to int64 }
 // began, and counts for nothing. An answer with held that a later grant disproves counts as one without
 // (dropFalseConfirmations). All of it ends with the release's invoke or the loss notice, and
 // where its own client was granted the lock anew (linkOwn). A killed client ends nothing:
-// the promise is the service's.
+// the promise is the service's. But one that has started again and asks for the lock may be the same owner to it, and
+// a request that takes nothing may be undone together with what its former process had.
 func (g *grant) findAlive() {
 	end := g.okT
 	if g.lease > 0 {
 		end = max(end, satAdd(g.since, g.lease))
 		g.promised = satAdd(g.since, g.lease)
 	}
-	cut := g.lostT
+	cut := min(g.lostT, g.askedT)
 	if g.anew != nil {
 		cut = min(cut, g.anew.replaces())
 	}

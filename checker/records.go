@@ -128,8 +128,9 @@ type grant struct {
 	n           int32  // position among the grants of its lock
 	heldAt      int32  // position among those that its process holds
 	contested   bool
-	askedAgain  bool // its process has asked for the lock anew since, other than as an entry
-	kept        bool // and had neither given it back, lost it, nor been killed by then
+	askedAgain  bool  // its process has asked for the lock anew since, other than as an entry
+	kept        bool  // and had neither given it back, lost it, nor been killed by then
+	askedT      int64 // when its process asked for the lock anew after it had been killed; never if it did not
 	mode        mode
 	watchdog    bool   // its client's library promises to renew it by itself
 	notifies    bool   // its client's library promises to report its loss

@@ -99,14 +99,14 @@ func plain(rt *rapid.T, v Verdict, m *model) {
 var accusable = map[string][]string{
 	"early":            {"granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "revoked-early/", "revoked-early/noticed", "revoked-early/late-release", "stale-write/granted-early", "token-regression/or-overlap"},
 	"forgets":          {"granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "granted-early/freed-more", "double-grant/freed-more", "revoked-early/", "revoked-early/noticed", "revoked-early/late-release", "double-grant/", "stale-write/granted-early", "token-regression/or-overlap"},
-	"frees anyone's":   {"wrong-release/", "granted-early/freed-more", "double-grant/freed-more", "granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "granted-early/wrong-release", "double-grant/wrong-release", "double-grant/", "revoked-early/wrong-release", "false-belief/released", "stale-write/granted-early", "revoked-early/", "revoked-early/noticed", "revoked-early/late-release", "token-regression/or-overlap"},
-	"two at once":      {"granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "granted-early/freed-more", "double-grant/freed-more", "double-grant/", "stale-write/granted-early", "false-belief/held", "false-belief/extended", "false-belief/released", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "wrong-release/", "double-grant/wrong-release", "false-rejection/", "token-regression/or-overlap"},
+	"frees anyone's":   {"wrong-release/", "wrong-release/renewed-late", "granted-early/freed-more", "double-grant/freed-more", "granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "granted-early/wrong-release", "double-grant/wrong-release", "double-grant/", "revoked-early/wrong-release", "false-belief/released", "stale-write/granted-early", "revoked-early/", "revoked-early/noticed", "revoked-early/late-release", "token-regression/or-overlap"},
+	"two at once":      {"granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "granted-early/freed-more", "double-grant/freed-more", "double-grant/", "stale-write/granted-early", "false-belief/held", "false-belief/extended", "false-belief/released", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "wrong-release/", "wrong-release/renewed-late", "double-grant/wrong-release", "false-rejection/", "token-regression/or-overlap"},
 	"tokens repeat":    {"token-reuse/"},
 	"tokens fall":      {"token-regression/", "token-reuse/", "token-regression/went-back", "token-reuse/went-back", "false-rejection/token-regression", "token-regression/or-overlap"},
 	"extends the lost": {"false-belief/extended", "granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "granted-early/renewed-early", "stale-write/renewed-late", "stale-write/granted-early", "token-regression/or-overlap"},
 	"revokes":          {"granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "granted-early/freed-more", "double-grant/freed-more", "double-grant/", "revoked-early/", "revoked-early/noticed", "revoked-early/late-release", "stale-write/granted-early", "token-regression/or-overlap"},
 	"loses a waiter":   {"deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "deadlock/crashed-holder"},
-	"by a clock":       {"granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "revoked-early/", "stale-write/granted-early", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "token-regression/or-overlap"},
+	"by a clock":       {"granted-early/granted-early", "granted-early/rounded", "granted-early/late-release", "granted-early/shared-expiry", "revoked-early/", "revoked-early/noticed", "stale-write/granted-early", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "token-regression/or-overlap"},
 }
 
 // mayName lists what may be named of the bug of a service, or of its two bugs. Where a release of what is no longer held
@@ -117,7 +117,7 @@ func (is traits) mayName() []string {
 		out = append(out, accusable[bug]...)
 	}
 	if is.agrees {
-		out = append(out, "wrong-release/", "double-grant/wrong-release", "revoked-early/wrong-release", "granted-early/freed-more", "double-grant/freed-more")
+		out = append(out, "wrong-release/", "wrong-release/renewed-late", "double-grant/wrong-release", "revoked-early/wrong-release", "granted-early/freed-more", "double-grant/freed-more")
 	}
 	return out
 }

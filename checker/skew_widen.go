@@ -64,6 +64,9 @@ func (g *grant) widen(half int64) {
 	if g.believedEnd != never {
 		g.believedEnd -= half
 	}
+	if g.askedT != never {
+		g.askedT -= half
+	}
 	if r := g.release; r != nil && r.inv < 0 { // in no list
 		r.widen(half)
 	}

@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -30,13 +32,15 @@ func findWrongReleases(an *analysis) []Anomaly {
 		}
 		left := w.victim.leaseLeft(w.next.okT)
 		refs := append(w.victim.evidenceAt(w.next.okT), w.evidence(&an.tokens)...)
+		cause, words, more := w.otherwise()
+		refs = append(refs, more...)
 		a := Anomaly{
-			Key: w.next.lock.name, Time: w.next.okT,
+			Key: w.next.lock.name, Time: w.next.okT, Cause: cause,
 			Grants: []string{w.by.id, w.victim.id, w.next.id}, Events: an.evidence.at(append(refs, w.next.ok)...),
 			Sizes: map[string]int64{"remaining": left, "late": w.release.invT - w.victim.okT},
 			Explanation: fmt.Sprintf("%s released at %s the lock that %s had been granted %s before, and the service agreed: %s by %s, while %s's lease certainly had %s left",
 				w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT),
-				w.next.got(), format.Instant(w.next.okT), w.victim.process, dur(left)) + w.release.secondWords(),
+				w.next.got(), format.Instant(w.next.okT), w.victim.process, dur(left)) + w.release.secondWords() + words,
 		}
 		out = append(out, an.evidence.finish(a, w.by.okT, an.suspects.released(w), w.by.process, w.victim.process, w.next.process))
 	}
@@ -54,6 +58,32 @@ func wrongWithoutLease(an *analysis, w *wrongRelease) Anomaly {
 			w.by.process, format.Instant(w.release.invT), w.victim.process, dur(w.release.invT-w.victim.okT), w.next.got(), format.Instant(w.next.okT), w.victim.process) + w.release.secondWords(),
 	}
 	return an.evidence.finish(a, w.by.okT, an.suspects.released(w), w.by.process, w.victim.process, w.next.process)
+}
+
+// renewedLate is the cause of a wrong release that a late renewal of the same client may have made a right one.
+const renewedLate = "renewed-late"
+
+// otherwise is the cause, in words and with its events, if the release need not have been one that does not look at the owner.
+func (w *wrongRelease) otherwise() (cause, words string, refs []int32) {
+	s := w.lateRenewal()
+	if s == nil {
+		return "", "", nil
+	}
+	return renewedLate, fmt.Sprintf("; %s's renewal, which was sent at %s and refused at %s, may have been carried out in between",
+		w.by.process, format.Instant(s.invT), format.Instant(s.endT)), s.refs()
+}
+
+// lateRenewal is the last renewal of the released grant that the lock had refused by then, if it may have been carried out after the
+// victim's grant: one that writes whatever is there takes the lock back. nil for none. A bound keeps a hostile history from making this quadratic.
+func (w *wrongRelease) lateRenewal() *statement {
+	list := w.by.lock.denials
+	n, _ := slices.BinarySearchFunc(list, w.release.invT, func(s *statement, t int64) int { return cmp.Or(cmp.Compare(s.endT, t), -1) })
+	for _, s := range slices.Backward(list[max(0, n-maxBetween):n]) {
+		if s.g == w.by && s.f == fRenew && s.endT > w.victim.lo {
+			return s
+		}
+	}
+	return nil
 }
 
 // evidence lists the events that show that a release was of a grant no longer in force, and older than the victim's.

@@ -37,8 +37,8 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 	switch {
 	case w.explained(o) || o.explained(w):
 		return o.explained(w)
-	case w.grantsTwice(o) || o.grantsTwice(w):
-		return w.grantsTwice(o)
+	case w.withoutFault(o) || o.withoutFault(w):
+		return w.withoutFault(o)
 	case w.Cause == rounded != (o.Cause == rounded):
 		return o.Cause == rounded
 	case w.powerless() && !o.powerless() && w.sameSilence(o):
@@ -50,8 +50,11 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 }
 
 // explained says that a record shows that tokens or exclusion are broken, and not which, and another counterexample, which needs no
-// more, proves that exclusion is; or that one race breaks both.
+// more, proves that exclusion is; or that one race breaks both; or that a renewal may have taken the lock back, of a lock that extends what another client has.
 func (w *Counterexample) explained(o *Counterexample) bool {
+	if w.Anomaly == "wrong-release" && w.Cause == "renewed-late" {
+		return o.Anomaly == "false-belief" && o.Cause == "extended"
+	}
 	return w.orOverlap() && o.overlaps() && o.needsNoMore(w.Signature) || w.oneRace(o)
 }
 
@@ -71,14 +74,16 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 // the same bug if its one history shows the acts under way that the other needs, and no others, or if the other
 // has the same schedule. A lease hazard is the same by whatever fault. What rests on the lock's word is no other bug
 // than that this word is false. Of a lock that nothing but a release frees, the crash of a holder and each lost release are one, and so are all acquires that were lost.
+// Deadlocks without a known cause are one, if nothing befell a server.
 // So are harms by nothing but wrong clocks of clients, or of servers. What servers forget by a crash is one. How the holder of a lease was silenced that another client took early does not matter,
 // and how a client's messages are lost does not, if they are lost from the same moment on. Renewals that do not last are one.
-// A lock that grants two clients the lock at once needs no release for it.
+// Releases that free another client's lock are one. What a lock does by itself needs no fault. How the acquire failed of a client that was granted the
+// lock all the same does not matter.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
-	case w.explained(o), o.explained(w), w.grantsTwice(o), o.grantsTwice(w):
+	case w.explained(o), o.explained(w), w.withoutFault(o), o.withoutFault(w):
 		return true
-	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.sameSilence(o), w.sameRenewal(o), w.sameLoss(o), w.sameCrash(o), w.sameClock(o):
+	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.freesLate(o), o.freesLate(w), w.stuckLike(o), o.stuckLike(w), w.sameSilence(o), w.sameRenewal(o), w.sameLoss(o), w.sameUnheard(o), w.sameCrash(o), w.sameClock(o):
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false
@@ -98,6 +103,13 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 	return o.comparable() && o.sameBug(w)
 }
 
+// freesLate says that a delayed release may have freed another client's lock, and that the other counterexample shows a release that did,
+// or may have. One that looks at the owner and deletes the key in two steps does so as well as one that does not look, and how it comes
+// to be late does not matter.
+func (w *Counterexample) freesLate(o *Counterexample) bool {
+	return w.Cause == lateRelease && (o.Anomaly == "wrong-release" || o.Cause == lateRelease || o.Cause == "wrong-release")
+}
+
 // neverFreed is the act after which a lock stayed taken, if nothing befell a server: the release of a holder that was gone or
 // whose release was lost, or an acquire that was lost. Else it is "". If the lock itself had answered the holder that it no longer
 // held it, whatever befell is one.
@@ -106,11 +118,23 @@ func (w *Counterexample) neverFreed() string {
 		return w.Cause
 	}
 	act := map[string]string{"crashed-holder": history.Release, "lost-release": history.Release, "lost-acquire": history.Acquire}[w.Cause]
-	s, err := w.scenario()
-	if w.Anomaly != "deadlock" || err != nil || slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool { return !onClient(s, st) }) {
+	if w.Anomaly != "deadlock" || !w.onClients() {
 		return ""
 	}
 	return act
+}
+
+// onClients says that nothing befell a server.
+func (w *Counterexample) onClients() bool {
+	s, err := w.scenario()
+	return err == nil && !slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool { return !onClient(s, st) })
+}
+
+// stuckLike says that it is a deadlock of which no cause is known, and that nothing befell a server. So is the other one, or it never came
+// again.
+func (w *Counterexample) stuckLike(o *Counterexample) bool {
+	unknown := func(w *Counterexample) bool { return w.Anomaly == "deadlock" && w.Cause == "" && w.onClients() }
+	return unknown(w) && !w.once() && (unknown(o) || o.Anomaly == "deadlock" && o.once())
 }
 
 // sameSchedule says that two counterexamples are two anomalies of one schedule.

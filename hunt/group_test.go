@@ -123,6 +123,10 @@ func TestSameBug(t *testing.T) {
 		}}
 		return w
 	}
+	byFault := func(w *Counterexample) *Counterexample {
+		w.Faults = 1
+		return w
+	}
 	renewed := func(w *Counterexample) *Counterexample {
 		w.Evidence.Events[len(w.Evidence.Events)-1].F = history.Renew
 		return w
@@ -262,7 +266,7 @@ func TestSameBug(t *testing.T) {
 		"a false renewal, and what rests on a release":                      {confirmed(answer("extended", 1), 9e6, true), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
 		"a false renewal, and what rests on one":                            {renewed(confirmed(answer("extended", 1), 9e6, true)), renewed(confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true)), true},
 		"a false renewal that nothing else confirms, and what rests on one": {renewed(confirmed(answer("extended", 1), 9e6, false)), renewed(confirmed(of("granted-early", "granted-early", release(beside)), 9e6, false)), true},
-		"a release that the lock did not confirm":                           {confirmed(freed(1), 9e6, false), confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true), false},
+		"a release that the lock did not confirm":                           {confirmed(freed(1), 9e6, false), byFault(confirmed(of("granted-early", "granted-early", release(beside)), 9e6, true)), false},
 		"once, the same schedule":                                           {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), true},
 		"once, another schedule":                                            {scheduled(of("token-regression", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "2 leases"), false},
 		"once, another harm":                                                {scheduled(of("deadlock", ""), "1 lease"), scheduled(seenOnce(of("token-reuse", "")), "1 lease"), false},

@@ -13,19 +13,6 @@ func (w *Counterexample) oneRace(o *Counterexample) bool {
 	return w.Anomaly == "token-reuse" && o.Anomaly == "granted-early" && o.needsNoMore(w.Signature) && w.Evidence.takenAtOnce() && o.Evidence.takenAtOnce()
 }
 
-// grantsTwice says that it shows the lock granted to two clients at once, with no fault injected. The other one is then no evidence of
-// a second bug: that a delayed release freed the lock, or one that freed another client's now and then, is only one explanation of
-// the grant that came too soon, and here the lock needs no release for that.
-func (w *Counterexample) grantsTwice(o *Counterexample) bool {
-	if w.Anomaly != "granted-early" || w.Faults > 0 || !w.Steady() || !w.Evidence.takenAtOnce() {
-		return false
-	}
-	return o.Anomaly == "granted-early" && o.Cause == lateRelease || o.Anomaly == "wrong-release" && !o.Steady()
-}
-
-// lateRelease is the cause of an early grant during which a delayed release may have been carried out.
-const lateRelease = "late-release"
-
 // takenAtOnce says that the evidence is of two requests that were under way at once, and of which each was granted while the other's
 // lease had hardly begun.
 func (e *Evidence) takenAtOnce() bool {

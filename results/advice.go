@@ -43,6 +43,8 @@ const (
 
 // The first line that fits is taken, so what is special stands before what is general.
 var advices = []advice{
+	{"wrong-release", "renewed-late", nil, "a renewal that came late may have taken the lock back from another client, and the release then freed it: or nothing compares the owner",
+		"compare the owner and extend in one step; compare the owner and delete in one step", "guides/mitigations.md#renewing"},
 	{"wrong-release", "", nil, "a client released the lock without looking at the owner, and freed another client's",
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 

@@ -117,7 +117,9 @@ var table = []AnomalyInfo{
 		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
 		Causes: []Cause{freedForGood, moreFreed, letEnd}},
 	{Name: "wrong-release", Property: Exclusion, Depth: 1, OwnStep: true,
-		Doc: "the release of a client that no longer held the lock freed another client's lock"},
+		Doc: "the release of a client that no longer held the lock freed another client's lock",
+		Causes: []Cause{
+			{Name: "renewed-late", Says: "a late renewal may have taken the lock back, which the release then freed", Bug: true, OwnStep: true, Precise: true}}},
 	{Name: "false-belief", Property: Exclusion, Depth: 2, SkewInvariant: true,
 		Doc: "the lock answered a client that it holds the lock, although another client had been granted it since",
 		Causes: []Cause{

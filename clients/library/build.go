@@ -33,7 +33,7 @@ func (p program) dir() (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d\n", p.language.recipe)
 	if p.language.apart {
-		fmt.Fprintf(h, "%s\n", p.line.program)
+		fmt.Fprintf(h, "%s\n", p.program)
 	}
 	for _, f := range files {
 		text, err := fs.ReadFile(p.language.sources, f)

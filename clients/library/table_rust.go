@@ -14,7 +14,7 @@ func rustLines() []line {
 	}, {
 		name: "rust-etcd-client", about: "etcd-client's lock on etcd, under a lease that its user renews, in whole seconds",
 		language: rustLanguage, folder: "etcd-client", program: "client", library: "etcd-client", version: "0.21.1", cluster: "etcd",
-		tools: []tool{{"protoc", "apt install protobuf-compiler"}}, // the library compiles etcd's own files
+		tools:  []tool{{"protoc", "apt install protobuf-compiler"}}, // the library compiles etcd's own files
 		minTTL: time.Second, promises: []string{"https://docs.rs/etcd-client/0.21.1/etcd_client/struct.LockClient.html"},
 	}, {
 		name: "rust-kube-leader-election", about: "kube-leader-election on a Kubernetes Lease, in whole seconds, all defaults",
