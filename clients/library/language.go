@@ -65,7 +65,7 @@ var (
 		command: startJava, archive: archiveJava, cold: time.Second,
 	}
 	pythonLanguage = &language{
-		name: "Python", recipe: 2, sources: python.Sources, shared: []string{"picklock.py"},
+		name: "Python", recipe: 3, sources: python.Sources, shared: []string{"picklock.py"},
 		own: func(p program) []string {
 			return []string{p.program + ".py", "requirements/" + p.folder + ".txt"}
 		},

@@ -68,35 +68,44 @@ func buildPython(ctx context.Context, b *building) error {
 	if err := os.WriteFile(filepath.Join(b.dir, interpreterFile), []byte(interpreter), 0o644); err != nil {
 		return err
 	}
-	what := []string{"-r", "requirements/" + b.folder + ".txt"}
-	if !b.tested() {
-		with, err := b.besides()
-		if err != nil {
+	install := func(what ...string) error {
+		args := append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-warn-script-location", "--target", b.dir}, what...)
+		_, err := b.run(ctx, "", interpreter, args...)
+		return err
+	}
+	if b.tested() {
+		err = install("-r", "requirements/"+b.folder+".txt")
+	} else {
+		var pinned, named []string
+		if pinned, named, err = b.besides(); err != nil {
 			return err
 		}
-		what = append([]string{b.library + "==" + b.version}, with...)
+		// Those that the tested version goes with are known to work. If another one does not go with them, pip chooses.
+		this := b.library + "==" + b.version
+		if err = install(append(pinned, this)...); err != nil && ctx.Err() == nil {
+			err = install(append(named, this)...)
+		}
 	}
-	args := append([]string{"-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-warn-script-location", "--target", b.dir}, what...)
-	if _, err := b.run(ctx, "", interpreter, args...); err != nil {
+	if err != nil {
 		return fmt.Errorf("%w (pip missing? apt install python3-pip)", err)
 	}
 	return nil
 }
 
-// besides are the packages of the manifest but for the library, in whatever version goes with another of it: the client
+// besides are the packages of the manifest but for the library, with and without their versions: the client
 // may import what the library only needs for some of its locks.
-func (b *building) besides() ([]string, error) {
+func (b *building) besides() (pinned, named []string, err error) {
 	manifest, err := os.ReadFile(filepath.Join(b.dir, "requirements", b.folder+".txt"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []string
 	for text := range strings.Lines(string(manifest)) {
-		if name, _, pinned := strings.Cut(strings.TrimSpace(text), "=="); pinned && name != b.library {
-			out = append(out, name)
+		line := strings.TrimSpace(text)
+		if name, _, ok := strings.Cut(line, "=="); ok && name != b.library {
+			pinned, named = append(pinned, line), append(named, name)
 		}
 	}
-	return out, nil
+	return pinned, named, nil
 }
 
 // buildNode installs what the lock file names, or, of another version, what npm finds for it, even if

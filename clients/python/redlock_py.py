@@ -8,11 +8,13 @@ raised of a lock that a majority has granted, too. unlock() says nothing of what
 import logging
 
 import redis
-from redlock import MultipleRedlockException, Redlock
+import redlock
+from redlock import Redlock
 
 import picklock
 
 logging.disable(logging.CRITICAL)
+SomeFailed = getattr(redlock, "MultipleRedlockException", ())  # older versions raise none
 
 
 class Noting(Redlock):
@@ -35,7 +37,7 @@ class Lock:
         by = Noting(self.servers, retry_count=tries)
         try:
             lock = by.lock(key, self.ttl)
-        except MultipleRedlockException as e:
+        except SomeFailed as e:
             raise picklock.Unknown(repr(e)) from e
         if not lock:
             return None
@@ -49,7 +51,7 @@ class Lock:
         by, lock = self.held[key]
         try:
             by.unlock(lock)
-        except MultipleRedlockException as e:
+        except SomeFailed as e:
             raise picklock.Unknown(repr(e)) from e
         return True
 

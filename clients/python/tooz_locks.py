@@ -13,10 +13,15 @@ may end up to a second early (https://docs.memcached.org/protocols/basic/). The 
 the lease that is claimed, unless the option expiry is exact. MySQL's driver takes GET_LOCK on a connection of the lock's own, and does not look at
 the answer to its release. The file driver takes fasteners' lock, which the system frees when the process ends.
 """
+import hashlib
 import logging
 import sys
 
 import pymysql
+from oslo_utils import secretutils
+
+if not hasattr(secretutils, "md5"):  # versions before 7 import it, and today's oslo.utils, which they accept, has no more than hashlib's
+    secretutils.md5 = hashlib.md5
 import tooz
 from kazoo.exceptions import KazooException, LockTimeout
 from redis.exceptions import LockNotOwnedError

@@ -50,13 +50,24 @@ async function acquire(key, timeoutMs) {
   lock.name = key;
   const since = monotonic(); // it does not tell which of its tries was granted
   try {
-    if (!await lock.tryAcquire()) return null;
+    if (!await (lock.tryAcquire ?? acquired).call(lock)) return null;
   } catch (e) {
     throw new Unknown(e.message);
   }
   lock.held = true;
   held.set(key, lock);
   return { lease_ms: ttl, since_ns: since };
+}
+
+// The same in versions before 5.1, which throw when the time is over.
+async function acquired() {
+  try {
+    await this.acquire();
+    return true;
+  } catch (e) {
+    if (e instanceof library.TimeoutError) return false;
+    throw e;
+  }
 }
 
 // It does not say whether the lock was still held.
