@@ -59,6 +59,7 @@ func silent(string) {}
 // Each language's tools are run in the folder of the build, on the sources, for the version that is
 // asked for.
 func TestRecipes(t *testing.T) {
+	particular := `case "$*" in *sys.executable*) printf %s "$0";; *etcd3gw==*) exit 1;; *) test -f picklock.py;; esac`
 	python := `case "$*" in *sys.executable*) printf %s "$0";; *) test -f picklock.py;; esac`
 	for name, tc := range map[string]struct {
 		lock, version string
@@ -70,7 +71,9 @@ func TestRecipes(t *testing.T) {
 		"java, other":    {"redisson-fair", "3.50.0", map[string]string{"mvn": "", "javac": "", "jar": "", "java": ""}, []string{"-Dlibrary.version=3.50.0"}, []string{"RedissonLocks fair"}},
 		"python":         {"redis-py", "", map[string]string{"python3": python}, []string{"python3 -m pip install", "-r requirements/redis_py.txt"}, []string{"python3 -E -s", "redis_py.py'"}},
 		"python, other":  {"redis-py", "7.0.0", map[string]string{"python3": python}, []string{"redis==7.0.0"}, nil},
-		"python, more":   {"tooz-etcd", "3.0.0", map[string]string{"python3": python}, []string{"--target", " tooz==3.0.0 ", " etcd3gw ", " kazoo ", " redis "}, nil},
+		"python, more":   {"tooz-etcd", "3.0.0", map[string]string{"python3": python}, []string{"--target", " etcd3gw==", " kazoo==", " redis==", " tooz==3.0.0"}, nil},
+		"python, alone":  {"tooz-etcd", "3.0.0", map[string]string{"python3": particular}, []string{" etcd3gw==", "python3 -m pip", " etcd3gw ", " kazoo ", " redis ", " tooz==3.0.0"}, nil},
+		"java, apart":    {"shedlock-redis", "6.5.0", map[string]string{"mvn": "", "javac": "", "jar": "", "java": ""}, []string{"-Dprogram=ShedLockRedis", "-sourcepath shedlock ", "shedlock/ShedLockRedis.java"}, nil},
 		"node":           {"node-redlock", "", map[string]string{"node": "", "npm": "test -f package-lock.json && test -f ../adapter.mjs"}, []string{"npm ci --ignore-scripts"}, []string{"node '", "redlock/redlock.mjs'"}},
 		"node, other":    {"node-redlock", "4.2.0", map[string]string{"node": "", "npm": `test ! -e package-lock.json && grep -q '"redlock":"4.2.0"' package.json`}, []string{"npm install --legacy-peer-deps --ignore-scripts"}, nil},
 		"rust":           {"rslock", "", map[string]string{"cc": "", "cargo": `test -f ../adapter/Cargo.toml && grep -q '"=0.10.0"' Cargo.toml && mkdir -p ../target/release && echo x >../target/release/client`}, []string{"cargo build --release", "--locked"}, []string{"/client'"}},
@@ -191,7 +194,7 @@ func TestWaitInterrupted(t *testing.T) {
 func TestMissingTools(t *testing.T) {
 	for lock, want := range map[string]string{
 		"redisson": "Java, whose client has to be built here: missing on PATH: mvn, javac. Install: apt install maven; apt install default-jdk-headless",
-		"redis-py": "missing on PATH: python3", "node-redlock": "missing on PATH: node, npm", "go-redsync": "missing on PATH: go. Install: https://go.dev/doc/install", "rslock": "rustup.rs",
+		"redis-py": "missing on PATH: python3", "node-redlock": "missing on PATH: node, npm", "go-redsync": "missing on PATH: go. Install: https://go.dev/doc/install", "rslock": "rustup.rs", "rust-etcd-client": "protoc. Install: https://rustup.rs",
 	} {
 		t.Run(lock, func(t *testing.T) {
 			tools(t, map[string]string{"java": ""})
