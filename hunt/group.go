@@ -49,8 +49,9 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 	return w.Steady() && verdict.Info(w.Anomaly).Depth < verdict.Info(o.Anomaly).Depth
 }
 
-// explained says that a record shows that tokens or exclusion are broken, and not which, and another counterexample, which needs no
-// more, proves that exclusion is; or that one race breaks both; or that a renewal may have taken the lock back, of a lock that extends what another client has.
+// explained says that the other counterexample tells more of the bug. This one's record shows that tokens or exclusion are broken, and not
+// which, and the other one, which needs no more, proves that exclusion is. Or one race breaks both. Or a renewal may have taken the
+// lock back, and the other one shows that the lock extends what another client has.
 func (w *Counterexample) explained(o *Counterexample) bool {
 	if w.Anomaly == "wrong-release" && w.Cause == "renewed-late" {
 		return o.Anomaly == "false-belief" && o.Cause == "extended"
@@ -68,22 +69,16 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 	}
 }
 
-// sameBug says that two counterexamples show one bug by different faults: they do the same harm, and
-// without the same acts on the service neither does any. Those that need no such act are one bug if the same
-// faults do it. Of what the acts are not known of, nobody can say it. What comes too seldom to be run without its acts is of
-// the same bug if its one history shows the acts under way that the other needs, and no others, or if the other
-// has the same schedule. A lease hazard is the same by whatever fault. What rests on the lock's word is no other bug
-// than that this word is false. Of a lock that nothing but a release frees, the crash of a holder and each lost release are one, and so are all acquires that were lost.
-// Deadlocks without a known cause are one, if nothing befell a server.
-// So are harms by nothing but wrong clocks of clients, or of servers. What servers forget by a crash is one. How the holder of a lease was silenced that another client took early does not matter,
-// and how a client's messages are lost does not, if they are lost from the same moment on. Renewals that do not last are one.
-// Releases that free another client's lock are one. What a lock does by itself needs no fault. How the acquire failed of a client that was granted the
-// lock all the same does not matter.
+// sameBug says that two counterexamples show one bug by different faults. They do the same harm, and without the same acts on
+// the service neither does any. If neither needs an act, the same faults do it. If it is not known which acts they need, nobody can say it.
+// What comes too seldom to be run without its acts is of the same bug if its one history shows the acts under way that the other
+// needs, and no others, or if the other has the same schedule. A lease hazard is the same by whatever fault. Each method that it asks
+// first says of one kind of bug what does not matter.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
 	case w.explained(o), o.explained(w), w.withoutFault(o), o.withoutFault(w):
 		return true
-	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.freesLate(o), o.freesLate(w), w.stuckLike(o), o.stuckLike(w), w.sameSilence(o), w.sameRenewal(o), w.sameLoss(o), w.sameUnheard(o), w.sameCrash(o), w.sameClock(o):
+	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.freesLate(o), o.freesLate(w), w.stuckLike(o), o.stuckLike(w), w.sameSilence(o), w.sameRenewal(o), w.sameLoss(o), w.sameUnheard(o), w.drawsLate() && o.drawsLate() && w.mayNeedTheSame(o), w.sameCrash(o), w.sameClock(o):
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false

@@ -5,6 +5,7 @@ import (
 
 	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
 )
 
 // oneRace says that one token was given twice because two clients took the lock in one race, which the other counterexample shows as
@@ -12,6 +13,18 @@ import (
 func (w *Counterexample) oneRace(o *Counterexample) bool {
 	return w.Anomaly == "token-reuse" && o.Anomaly == "granted-early" && o.needsNoMore(w.Signature) && w.Evidence.takenAtOnce() && o.Evidence.takenAtOnce()
 }
+
+// drawsLate says that tokens do not follow the order of the grants, or that two clients held the lock at once, if a client's messages are late or
+// lost, or it is stopped: as where a token is drawn in another request than the lock. By which fault does not matter.
+func (w *Counterexample) drawsLate() bool {
+	s, err := w.scenario()
+	return w.orOverlap() && err == nil && len(s.TriggeredFaults) > 0 && !slices.ContainsFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
+		return !slices.Contains(delaying, st.Fault.Word) || !onClient(s, st)
+	})
+}
+
+// delaying are the faults that stop a client, or by which its messages are late or lost.
+var delaying = []string{"pause", "cut", "hold", "withhold", "slow", "reset", "loss", "flap"}
 
 // takenAtOnce says that the evidence is of two requests that were under way at once, and of which each was granted while the other's
 // lease had hardly begun.

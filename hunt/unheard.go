@@ -23,8 +23,8 @@ const (
 )
 
 // unheard says that of two leases that overlap one was granted to a client whose requests or answers failed while it acquired the
-// lock: faults were on its links, the service refused what it asked, or servers had crashed right before and were down. If that client's lease was the earlier one, it ended
-// too soon even if its client counts it from the answer.
+// lock: faults were on its links, the service refused what it asked, or servers had crashed right before and were down. If that
+// client's lease was the earlier one, it ended too soon even if its client counts it from the answer.
 func (w *Counterexample) unheard() bool {
 	older, newer, met := w.Evidence.victims()
 	if !w.early() || w.Cause == rounded || w.Faults == 0 || !met {

@@ -105,3 +105,26 @@ func TestLateRenewal(t *testing.T) {
 		t.Error("a release after no renewal is one bug with a false renewal")
 	}
 }
+
+func TestDrawsLate(t *testing.T) {
+	of := func(cause, fault string) *Counterexample {
+		w := &Counterexample{Signature: Signature{Anomaly: "token-regression", Cause: cause, Kinds: []string{fault}}, Faults: 1, Search: Rate{Hits: 4, Runs: 4}}
+		w.Schedule = "name: x\nabout: \"x\"\nlocks: [redis]\ncluster: redis\nclients:\n  A: acquire, release\nfaults:\n  - when: before A's acquire\n    " + fault + "\n    until: 1 leases\n"
+		return w
+	}
+	held := of("or-overlap", "hold: A to servers")
+	for name, c := range map[string]struct {
+		o    *Counterexample
+		same bool
+	}{
+		"a slow answer":            {of("or-overlap", "hold: servers to A"), true},
+		"a pause":                  {of("or-overlap", "pause: A"), true},
+		"a clock":                  {of("or-overlap", "clock: A +5s"), false},
+		"a server":                 {of("or-overlap", "pause: redis"), false},
+		"a counter that went back": {of("went-back", "hold: servers to A"), false},
+	} {
+		if held.sameBug(c.o) != c.same || c.o.sameBug(held) != c.same {
+			t.Errorf("%s: one bug %v, want %v", name, !c.same, c.same)
+		}
+	}
+}

@@ -54,6 +54,10 @@ func moreNodeLines() []line {
 			language: nodeLanguage, folder: "ioredis-lock", program: "lock", library: "@microfleet/ioredis-lock", version: "6.0.1", cluster: "redis",
 			confirms: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/@microfleet/ioredis-lock/v/6.0.1"},
 		}, {
+			name: "node-simple-redis-mutex", about: "simple-redis-mutex on one Redis, all defaults but how often it polls; its fencing token",
+			language: nodeLanguage, folder: "simple-redis-mutex", program: "lock", library: "simple-redis-mutex", version: "3.0.0", cluster: "redis",
+			fencing: true, minTTL: 100 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/simple-redis-mutex/v/3.0.0"},
+		}, {
 			name: "node-proper-lockfile", about: "proper-lockfile: a folder made in a shared directory, whose mtime its holder updates",
 			language: nodeLanguage, folder: "proper-lockfile", program: "lock", library: "proper-lockfile", version: "4.1.2", cluster: "directory",
 			minTTL: 2 * time.Second, promises: []string{"https://www.npmjs.com/package/proper-lockfile/v/4.1.2"},
