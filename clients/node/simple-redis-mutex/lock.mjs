@@ -11,7 +11,7 @@ import { lock } from 'simple-redis-mutex';
 import { Unknown, loaded, monotonic, serve } from '../adapter.mjs';
 
 // The library leaves its own tries unwatched: one that fails for want of a connection would end the program.
-process.on('unhandledRejection', () => {});
+process.on('unhandledRejection', (e) => console.error(`${e}`));
 
 const held = new Map(); // by key
 const granted = new Map(); // by Redis key: when the request was sent that was granted
