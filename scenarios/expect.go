@@ -240,6 +240,9 @@ func byDiscipline(n *yaml.Node) bool {
 
 func (p *parser) outcome(lock, fencing string, n *yaml.Node) (err error) {
 	e := Expectation{Lock: lock, Fencing: fencing}
+	if slices.ContainsFunc(p.s.Expect, func(o Expectation) bool { return o.Lock == lock && o.Fencing == fencing }) {
+		return p.errorf(n, "expect: lock %s with fencing %s again: it has one expectation", lock, fencing)
+	}
 	defer func() {
 		if err == nil {
 			p.s.Expect = append(p.s.Expect, e)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,9 @@ func whole(t *testing.T, s *Scenario) {
 	again, err := Parse("s.yaml", written)
 	if err != nil {
 		t.Fatalf("%v\n%s\nread as\n%s", err, s.Text, written)
+	}
+	if !reflect.DeepEqual(again.Expect, s.Expect) {
+		t.Fatalf("expected %+v\nand after it was written and read %+v\n%s", s.Expect, again.Expect, written)
 	}
 	if twice := again.Write(); string(twice) != string(written) {
 		t.Fatalf("written\n%s\nand again\n%s", written, twice)

@@ -120,6 +120,7 @@ func TestMistakes(t *testing.T) {
 		"unknown fencing":                  {strings.Replace(head, "[none, write]", "[none, wirte]", 1) + oneClient + tail, `4: unknown fencing "wirte": did you mean write?`},
 		"unknown anomaly":                  {head + oneClient + "expect:\n  redis: [stale-wirte]\n", `8: unknown anomaly "stale-wirte": did you mean stale-write?`},
 		"unknown lock":                     {head + oneClient + "expect:\n  reddis: valid\n", `8: expect: "reddis" is not among the scenario's locks: did you mean redis?`},
+		"expected twice":                   {head + oneClient + "expect:\n  redis: {none: valid}\n  redis:\n    none: [stale-write]\n", `10: expect: lock redis with fencing none again: it has one expectation`},
 		"nothing expected":                 {head + oneClient + "expect:\n  redis: valid\n", `7: nothing is expected of lock etcd with fencing none`},
 		"nothing expected of a discipline": {head + oneClient + "expect:\n  \"*\": {none: valid}\n", `7: nothing is expected of lock redis with fencing write`},
 		"no programs":                      {head + tail, `1: scenario x has neither clients that carry out programs nor a run`},

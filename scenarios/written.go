@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // written is the event as a scenario's file has it.
@@ -114,43 +115,80 @@ func (s *Scenario) Write(comments ...string) []byte {
 	}
 	b.WriteString("clients:\n")
 	for _, c := range s.Clients {
-		fmt.Fprintf(&b, "  %s: %s\n", c, s.Programs[c])
+		fmt.Fprintf(&b, "  %s: %s\n", c, phrase(s.Programs[c].String()))
 	}
 	if len(s.TriggeredFaults) > 0 {
 		b.WriteString("faults:\n")
 	}
 	for _, st := range s.TriggeredFaults {
 		word, rest, _ := strings.Cut(st.Fault.Text, ": ")
-		fmt.Fprintf(&b, "  - when: %s\n    %s: %s\n", st.When, word, rest)
+		fmt.Fprintf(&b, "  - when: %s\n    %s: %s\n", phrase(st.When.String()), word, phrase(rest))
 		if !st.Fault.momentary() {
-			fmt.Fprintf(&b, "    until: %s\n", st.Until)
+			fmt.Fprintf(&b, "    until: %s\n", phrase(st.Until.String()))
 		}
 	}
 	if len(s.Counts) > 0 {
 		b.WriteString("count:\n")
 	}
 	for _, st := range s.Counts {
-		fmt.Fprintf(&b, "  - what: %s\n    when: %s\n    until: %s\n", st.Fault.Word, st.When, st.Until)
+		fmt.Fprintf(&b, "  - what: %s\n    when: %s\n    until: %s\n", st.Fault.Word, phrase(st.When.String()), phrase(st.Until.String()))
 	}
 	if len(s.Expect) > 0 {
 		b.WriteString("expect:\n")
 	}
-	for _, e := range s.Expect {
-		want := "valid"
-		if len(e.Must) > 0 {
-			want = "[" + strings.Join(e.Must, ", ") + "]"
+	for i := range s.Expect {
+		e := &s.Expect[i]
+		begins := i == 0 || s.Expect[i-1].Lock != e.Lock
+		alone := begins && (i+1 == len(s.Expect) || s.Expect[i+1].Lock != e.Lock)
+		switch {
+		case alone && e.Fencing == Every:
+			fmt.Fprintf(&b, "  %s: %s\n", quoted(e.Lock), e.written())
+			continue
+		case begins:
+			fmt.Fprintf(&b, "  %s:\n", quoted(e.Lock))
 		}
-		if len(e.Not) > 0 {
-			want = fmt.Sprintf("{not: [%s]}", strings.Join(e.Not, ", "))
-			if len(e.Must) > 0 {
-				want = fmt.Sprintf("{must: [%s], not: [%s]}", strings.Join(e.Must, ", "), strings.Join(e.Not, ", "))
-			}
-		} else if len(e.May) > 0 {
-			want = fmt.Sprintf("{must: %s, may: [%s]}", want, strings.Join(e.May, ", "))
-		}
-		fmt.Fprintf(&b, "  %s: %s\n", quoted(e.Lock), want)
+		fmt.Fprintf(&b, "    %s: %s\n", quoted(e.Fencing), e.written())
 	}
 	return []byte(b.String())
+}
+
+// written is what is expected, as a scenario's file has it.
+func (e *Expectation) written() string {
+	list := func(names []string) string { return "[" + strings.Join(names, ", ") + "]" }
+	must := "valid"
+	if len(e.Must) > 0 {
+		must = list(e.Must)
+	}
+	var fields []string
+	if len(e.Must) > 0 || len(e.Not) == 0 {
+		fields = append(fields, "must: "+must)
+	}
+	if len(e.May) > 0 {
+		fields = append(fields, "may: "+list(e.May))
+	}
+	if len(e.Not) > 0 {
+		fields = append(fields, "not: "+list(e.Not))
+	}
+	if len(e.Counts) > 0 {
+		var counts []string
+		for _, name := range sortedKeys(e.Counts) {
+			counts = append(counts, fmt.Sprintf("%s: %d", quoted(name), e.Counts[name]))
+		}
+		fields = append(fields, "counts: {"+strings.Join(counts, ", ")+"}")
+	}
+	if len(fields) == 1 && len(e.Not) == 0 {
+		return must
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// phrase is a program, a fault or an event as a YAML text that is read back as that text: in quotes
+// where a word of it, such as a reason, would else begin a mapping or a comment.
+func phrase(s string) string {
+	if strings.Contains(s, ": ") || strings.HasSuffix(s, ":") || strings.Contains(s, " #") || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return fmt.Sprintf("%q", s)
+	}
+	return s
 }
 
 // quoted is a YAML text that is always read back as that text.
