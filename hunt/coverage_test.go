@@ -136,6 +136,34 @@ func TestFailedIsRunAgain(t *testing.T) {
 	}
 }
 
+// A lock that cannot be run at all ends the search with an error. If runs fail one after the other later, what was found
+// until then is told, and nothing passes.
+func TestRunAfterRunFails(t *testing.T) {
+	on := target(1, 1, "pause")
+	for _, sound := range []int{0, 1, 30} {
+		m, tries, failed := &model{}, 0, 0
+		late := runnerFunc(func(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+			if tries++; tries > sound {
+				failed++
+				return nil, errors.New("ended by itself\nexit status 255")
+			}
+			return m.Run(ctx, s)
+		})
+		r, err := New(Options{Target: on, Depth: 1, Strategy: Exhaustive, Time: time.Minute}).Run(t.Context(), []Runner{late})
+		if sound == 0 {
+			if !errors.Is(err, errNoRunners) || failed != failuresAtFirst {
+				t.Errorf("%d failed: %v", failed, err)
+			}
+			continue
+		}
+		want := fmt.Sprintf("no schedule can be run: the last %d runs failed: ended by itself", failed)
+		if err != nil || failed != failuresAtFirst+2 || r.Stopped != want || r.Unproved() != "the search ended early: "+want {
+			t.Errorf("after %d runs: %v; %q, %q; %d failed", sound, err, r.Stopped, r.Unproved(), failed)
+		}
+		addsUp(t, r)
+	}
+}
+
 // A depth is done when its last run has ended, not when it has begun.
 func TestDoneWithTheLastRun(t *testing.T) {
 	on := target(1, 1, "pause")

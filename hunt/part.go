@@ -153,6 +153,7 @@ func (h *Search) add(p Portion) {
 	r.Processors = max(r.Processors, q.Processors)
 	r.Starts += q.Starts
 	r.CutShort = r.CutShort || q.CutShort
+	r.Stopped = cmp.Or(r.Stopped, q.Stopped)
 	r.TTL = max(r.TTL, q.TTL)
 	for i := range r.Depths {
 		d := &r.Depths[i]

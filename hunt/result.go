@@ -52,9 +52,11 @@ type Result struct {
 	Infeasible      []string          `json:"infeasible,omitempty"` // faults that could not be done here, and why
 	// Uneven are the faults that only some of those who ran it together could do: shards or
 	// workers whose rights are not the same.
-	Uneven     []string `json:"uneven,omitempty"`
-	Curve      []Sample `json:"curve"`
-	CutShort   bool     `json:"cut_short,omitempty"`
+	Uneven   []string `json:"uneven,omitempty"`
+	Curve    []Sample `json:"curve"`
+	CutShort bool     `json:"cut_short,omitempty"`
+	// Stopped is why the search ended before its time without being interrupted: run after run failed.
+	Stopped    string   `json:"stopped,omitempty"`
 	Unfinished []string `json:"unfinished,omitempty"` // what there was no time for after the search
 
 	Versions map[string]string `json:"versions,omitempty"`
@@ -77,6 +79,8 @@ func (r *Result) Unproved() string {
 	switch {
 	case r.CutShort:
 		return "the hunt was interrupted"
+	case r.Stopped != "":
+		return "the search ended early: " + r.Stopped
 	case r.Runs == 0:
 		return "no schedule was run"
 	case len(r.Uneven) > 0:

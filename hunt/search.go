@@ -95,7 +95,8 @@ type Search struct {
 	missed          map[string]string      // why it last did not
 	passed          map[string]int         // how many messages of an act came, of those that were a trigger
 	exhausted       bool
-	failures        int
+	failures        int // one after the other
+	runners         int
 	lastSample      time.Time
 }
 
@@ -176,12 +177,13 @@ func fateOfRun(discarded string, broke bool) fate {
 // that cannot work.
 var ErrUnusable = errors.New("nothing can be run")
 
-// errNoPlayers: every runner failed again and again.
+// errNoRunners: every runner failed again and again.
 var errNoRunners = errors.New("no schedule can be run")
 
 // Run searches with all runners until the time is over, the space is run (where nothing
 // follows it), or ctx ends.
 func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
+	h.runners = len(runners)
 	h.began = time.Now()
 	h.result.Started = h.began
 	defer h.stop()
@@ -215,6 +217,9 @@ func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
 		return &h.result, nil
 	case errors.Is(cause, context.Canceled):
 		h.result.CutShort = true
+		return &h.result, nil
+	case errors.Is(cause, errNoRunners) && h.result.Runs > 0: // what was found stands
+		h.result.Stopped = firstLine(cause.Error())
 		return &h.result, nil
 	}
 	return &h.result, cause
@@ -303,8 +308,12 @@ const (
 	otherRunsFirst  = 10
 )
 
+// failuresAtFirst is how many failures one after the other show that nothing can be run.
+const failuresAtFirst = 5
+
 // failed takes a run of which nothing is known since picklock failed. Its schedule is run again.
-// Too many failures one after the other end the search.
+// Too many failures one after the other end the search: a few if no run has succeeded yet. Later, runs side by side can
+// fail all at once for one reason, such as a server that a fault has stopped.
 func (h *Search) failed(p point, err error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -320,8 +329,12 @@ func (h *Search) failed(p point, err error) error {
 	if p.id != "" {
 		h.fates[p.id] = fate{what: WasFailed, why: firstLine(err.Error())}
 	}
-	if h.failures++; h.failures >= 5 {
-		return fmt.Errorf("%w: %w", errNoRunners, err)
+	most := failuresAtFirst
+	if h.result.Runs > 0 {
+		most += 2 * h.runners
+	}
+	if h.failures++; h.failures >= most {
+		return fmt.Errorf("%w: the last %d runs failed: %w", errNoRunners, h.failures, err)
 	}
 	return nil
 }

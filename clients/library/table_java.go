@@ -11,6 +11,13 @@ import (
 
 const redissonDocs = "https://redisson.pro/docs/data-and-services/locks-and-synchronizers/"
 
+// scaledTimeouts keeps a library's waits in the ratio to its lease that they have by default: a lease is much shorter in a
+// test than the one they were made for, and would be over before the library tried once more.
+var scaledTimeouts = clients.Option{
+	Name: "timeouts", About: "how long it waits for an answer or a connection before it tries again: its defaults, shortened as the lease is (scaled), or as they are (library)",
+	Default: "scaled", Check: adapter.Checks(adapter.OneOf("scaled", "library")),
+}
+
 func javaLines() []line {
 	redisson := line{
 		language: javaLanguage, folder: "redisson", program: "RedissonLocks", library: "org.redisson:redisson", version: "4.7.0", cluster: "redis",
@@ -25,7 +32,7 @@ func javaLines() []line {
 		}, {
 			Name: "threads", About: "which of its threads take the lock: one, or each grant has its own (each), as in a pool",
 			Default: "one", Check: adapter.Checks(adapter.OneOf("one", "each")),
-		}},
+		}, scaledTimeouts},
 	}
 	of := func(name, variant, about string) line {
 		l := redisson
@@ -39,7 +46,7 @@ func javaLines() []line {
 	fair := of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line")
 	fair.confirms = false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
-	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption()}
+	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption(), scaledTimeouts}
 	several := func(name, variant, about string) line {
 		l := of(name, variant, about)
 		l.cluster, l.holds = "redlock", false
@@ -71,13 +78,13 @@ func curatorLines() []line {
 			name: name, variant: variant, about: "Apache Curator's " + about,
 			language: javaLanguage, folder: "curator", program: "CuratorLocks", library: "org.apache.curator:curator-recipes", version: "5.9.0", cluster: "zookeeper",
 			minTTL: 400 * time.Millisecond, promises: []string{"https://curator.apache.org/docs/recipes-shared-reentrant-lock", "https://curator.apache.org/docs/errors"},
-			options: []clients.Option{listenerOption()},
+			options: []clients.Option{listenerOption(), scaledTimeouts},
 		}
 	}
 	rw := of("curator-rw", "rw", "InterProcessReadWriteLock on ZooKeeper")
 	rw.kind, rw.downgrades = clients.ReadWrite, true
 	semaphore := of("curator-semaphore", "semaphore", "InterProcessSemaphoreV2 on ZooKeeper")
-	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption(), listenerOption()}
+	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption(), listenerOption(), scaledTimeouts}
 	multi := of("curator-multi", "multi", "InterProcessMultiLock over two mutexes on ZooKeeper, of which it needs both")
 	multi.promises = append(slices.Clip(multi.promises), "https://curator.apache.org/docs/recipes-multi-shared-lock")
 	return []line{

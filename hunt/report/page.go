@@ -42,6 +42,7 @@ type page struct {
 	Depths                       []hunt.Depth
 	Curve                        template.HTML
 	Infeasible, Unfinished       []string
+	Stopped                      string // why it ended early
 	Uncovered                    []string
 	Command, Versions            string
 }
@@ -80,7 +81,7 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 	css := results.CSS() + pageCSS
 	p := page{
 		CSP: results.CSP(css, pageJS), CSS: template.CSS(css), JS: template.JS(pageJS), //nolint:gosec // our own files
-		Headline: headline(r), Lead: lead(r), Covered: strings.Join(covered(r), "; "), Uncovered: uncovered(r), Unfinished: r.Unfinished, Depths: r.Depths, Curve: curve(r),
+		Headline: headline(r), Lead: lead(r), Covered: strings.Join(covered(r), "; "), Uncovered: uncovered(r), Unfinished: r.Unfinished, Stopped: clip(r.Stopped), Depths: r.Depths, Curve: curve(r),
 		Command: format.Shell(r.Command...), Valid: "holds",
 		Tested: clip(fmt.Sprintf("%s · fencing %s · lease %v · searched for %v", r.Lock, r.Fencing, time.Duration(r.TTL), time.Duration(r.Seconds*1e9).Round(time.Second))),
 	}

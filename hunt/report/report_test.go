@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"html/template"
 	"os"
 	"path/filepath"
 	"strings"
@@ -151,6 +152,22 @@ func TestHostilePage(t *testing.T) {
 	page := render(t, hostile())
 	if strings.Contains(page, "<img") || strings.Count(page, "<script") != 1 || strings.Count(page, "</script>") != 1 || strings.Count(page, "</style>") != 1 {
 		t.Error("what a lock wrote is markup")
+	}
+}
+
+// A search that ended since run after run failed says so beside what it had found.
+func TestStopped(t *testing.T) {
+	r := result()
+	r.Stopped = "no schedule can be run: the last 9 runs failed: no answer of <b>redis</b>"
+	var text bytes.Buffer
+	if err := Summary(&text, r, "dir"); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\nended early:   " + r.Stopped + "\n"; !strings.Contains(text.String(), want) {
+		t.Errorf("%s\nwant %q", text.String(), want)
+	}
+	if page, want := render(t, r), "<h2>Ended early</h2><p>"+template.HTMLEscapeString(r.Stopped)+"</p>"; !strings.Contains(page, want) {
+		t.Errorf("a page without %q", want)
 	}
 }
 

@@ -43,6 +43,9 @@ func Summary(w io.Writer, r *hunt.Result, dir string) error {
 	b.WriteString("\n")
 	rows(&b, "coverage", covered(r)...)
 	rows(&b, "not covered", uncovered(r)...)
+	if r.Stopped != "" {
+		rows(&b, "ended early", r.Stopped)
+	}
 	var unfinished []string
 	for _, u := range r.Unfinished {
 		unfinished = append(unfinished, u+" (a longer --finish does the rest)")

@@ -27,6 +27,10 @@ import org.apache.curator.retry.ExponentialBackoffRetry;
  * Option listener: on what a holder counts its lock as lost. suspended (default): when the connection
  * is down, as the documentation advises; lost: when the session has ended; none: never, as of a
  * program without a ConnectionStateListener.
+ *
+ * Option timeouts. scaled: by default Curator waits for a connection for 15 s and tries again after 1, 2 and 4 s, while a
+ * session is 60 s. With a session of 1 s no request would be given up within it: so all waits are shortened as the session
+ * is. library: its own.
  */
 public class CuratorLocks extends Adapter implements AutoCloseable {
     private final String type;
@@ -51,7 +55,8 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
         client = CuratorFrameworkFactory.builder()
             .connectString(String.join(",", request.servers()))
             .sessionTimeoutMs(request.ttlMs())
-            .retryPolicy(new ExponentialBackoffRetry(1000, 3)) // that of the documentation's first example
+            .connectionTimeoutMs(scaled(request, 15_000, 250))
+            .retryPolicy(new ExponentialBackoffRetry(scaled(request, 1000, 20), 3)) // that of the documentation's first example
             .build();
         client.getConnectionStateListenable().addListener((c, state) -> {
             if (losing.contains(state)) {
@@ -67,6 +72,14 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
         if (type.equals("semaphore")) abilities.put("permits", permits);
         if (type.equals("rw")) abilities.put("downgrades", true);
         return loaded(abilities, "org.apache.curator", "curator-recipes");
+    }
+
+    private static final int SESSION = 60_000; // ms, Curator's own
+
+    /** A wait that is as much shorter as the session is, and no shorter than that. */
+    private static int scaled(Open request, int ms, int least) {
+        if (request.option("timeouts", "scaled").equals("library")) return ms;
+        return Math.max(least, (int) ((long) ms * Math.min(request.ttlMs(), SESSION) / SESSION));
     }
 
     public Grant acquire(String key, long timeoutMs, boolean shared) throws Unknown {

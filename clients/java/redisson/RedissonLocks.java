@@ -1,7 +1,9 @@
 import java.io.IOException;
+import java.lang.reflect.Method;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -25,7 +27,8 @@ import org.redisson.config.Config;
 import org.redisson.config.SentinelServersConfig;
 
 /**
- * Redisson's locks, as shipped: all defaults but the lease. The argument names the lock. On one Redis: lock,
+ * Redisson's locks, as shipped: all defaults but the lease, and the time-outs of its connections, which are shortened as
+ * the lease is. The argument names the lock. On one Redis: lock,
  * fair, spin, fenced, rw or semaphore. On several that know nothing of each other, a lock of one each: redlock,
  * which needs more than half of them, or multi, which needs all. On the master that sentinels name: sentinel.
  *
@@ -39,6 +42,10 @@ import org.redisson.config.SentinelServersConfig;
  * release then unlocks it as often. Option threads: one does everything; each: every grant has a thread of its own,
  * as in a pool, which also releases it.
  *
+ * Option timeouts. scaled: by default the library waits 3 s for an answer and then sends the request again, while a lease
+ * is 30 s. With a lease of 1 s these 3 s would outlast it, and no request would ever be sent again within it: so all
+ * waits are shortened as the lease is. library: its own.
+ *
  * A watchdog's renewals cannot be seen from outside, so that with it no lease is claimed.
  *
  * Of redlock and multi it promises what it does of the locks that they group (MultiLock and RedLock, same page).
@@ -50,7 +57,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
     private final String type;
     private final List<RedissonClient> clients = new ArrayList<>(); // of redlock and multi one a server
     private RedissonClient redisson; // the first
-    private boolean watchdog, waits;
+    private boolean watchdog, waits, scaled;
     private int ttl, permits, nested;
     private final Map<String, RLock> held = new HashMap<>();
     private boolean threads; // each grant has its own
@@ -66,17 +73,19 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         nested = Integer.parseInt(request.option("nested", "1"));
         threads = request.option("threads", "one").equals("each");
         waits = request.option("wait", "library").equals("library");
+        scaled = request.option("timeouts", "scaled").equals("scaled");
         if (type.equals("sentinel")) {
             Config config = config();
             SentinelServersConfig sentinels = config.useSentinelServers().setMasterName(request.option("master", "mymaster"));
             for (String at : request.servers()) if (isSentinel(at)) sentinels.addSentinelAddress("redis://" + at);
-            clients.add(Redisson.create(config));
+            shorten(sentinels);
+            clients.add(create(config));
         } else {
             // Side by side: each waits for its server.
             clients.addAll((several() ? request.servers() : request.servers().subList(0, 1)).parallelStream().map(at -> {
                 Config config = config();
-                config.useSingleServer().setAddress("redis://" + at);
-                return Redisson.create(config);
+                shorten(config.useSingleServer().setAddress("redis://" + at));
+                return create(config);
             }).toList());
         }
         redisson = clients.get(0);
@@ -102,6 +111,56 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         Config config = new Config();
         config.setLockWatchdogTimeout(ttl);
         return config;
+    }
+
+    /**
+     * The time-outs and the waits before another try, all as much shorter than Redisson's as the lease is shorter than its
+     * own. Their class is not public in old versions.
+     */
+    private void shorten(Object connections) {
+        if (!scaled) return;
+        set(connections, "setTimeout", int.class, Math.max(ANSWER, scaled(3000)));
+        set(connections, "setConnectTimeout", int.class, scaled(10_000));
+        set(connections, "setPingConnectionInterval", int.class, scaled(30_000));
+        try { // from 3.49 on
+            Class<?> delay = Class.forName("org.redisson.config.DelayStrategy");
+            set(connections, "setRetryDelay", delay, Class.forName("org.redisson.config.EqualJitterDelay")
+                .getConstructor(Duration.class, Duration.class).newInstance(Duration.ofMillis(scaled(1000)), Duration.ofMillis(scaled(2000))));
+        } catch (ClassNotFoundException e) {
+            set(connections, "setRetryInterval", int.class, scaled(1500));
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static void set(Object connections, String name, Class<?> type, Object value) {
+        try {
+            Method setter = connections.getClass().getMethod(name, type);
+            setter.setAccessible(true);
+            setter.invoke(connections, value);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static final int LEASE = 30_000; // ms, Redisson's own
+    private static final int LEAST = 50; // ms
+    private static final int ANSWER = 250; // ms, in which a JVM that has just been started gets an answer
+
+    private int scaled(int ms) { return Math.max(LEAST, (int) ((long) ms * Math.min(ttl, LEASE) / LEASE)); }
+
+    private static final long PATIENCE = 10_000_000_000L; // ns, what Redisson waits for a connection by default
+
+    /** A client that does not get its connections in time is started again, as its user would do. */
+    private static RedissonClient create(Config config) {
+        long end = System.nanoTime() + PATIENCE;
+        while (true) {
+            try {
+                return Redisson.create(config);
+            } catch (RedisException e) {
+                if (System.nanoTime() >= end) throw e;
+            }
+        }
     }
 
     /** Whether a server says that it is a sentinel. One that does not answer is none to begin with. */
