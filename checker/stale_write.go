@@ -282,7 +282,7 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 		return "never-held"
 	case w.op.invT >= min(old.promised, old.promisedAt(w.op.invT)):
 	case young.okT < w.op.invT:
-		if over, _ := old.overAt(young.okT); !over {
+		if over, _ := old.overAt(young.okT); !over && !an.renewalHeldBack(old, young.okT) {
 			return "granted-early" // the service went on with the older grant
 		}
 		return "renewed-late" // it was not alive in between
@@ -290,6 +290,33 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 		return "delayed"
 	}
 	return an.causeOfOutlived(old, w.op.invT)
+}
+
+// renewalHeldBack says of a lease that was over at t by all that had been promised that the first renewal answered later may
+// have been carried out after t, although it was sent before: a fault was on the way to the service. A service that gives a
+// lock away although it has carried out a renewal makes the rarer mistake.
+func (an *analysis) renewalHeldBack(g *grant, t int64) bool {
+	list, n := g.renewals(), g.renewed.before(t)
+	if n == len(list) {
+		return false
+	}
+	way := interval{list[n].heldUntil, list[n].okT}
+	slows := func(f *fault) bool { return f.onTheWay(g.process) }
+	return slices.ContainsFunc(an.faults.byNode[g.process].latest(nil, way.from, way.to), slows) ||
+		slices.ContainsFunc(an.faults.service.latest(nil, way.from, way.to), slows)
+}
+
+// onTheWay says that the fault may keep a request of the client from being carried out for a while: it is on the network
+// between the two, or on a server. A client that is stopped has sent its request, or has not begun.
+func (f *fault) onTheWay(client string) bool {
+	switch baseName(f.name) {
+	case "clock":
+		return false
+	case "kill", "pause":
+		return f.onServers()
+	}
+	toRegister := slices.Contains(f.nodes, registerNode) && len(f.nodes)-f.clients == 1
+	return f.onServers() || f.hits(client) && !toRegister
 }
 
 // interleaved accuses one of two writes without saying which. Where one of them came when

@@ -44,7 +44,19 @@ func kindWorkloads(t Target) [][]string {
 			[]string{"beside", // two readers ask while a writer has the lock
 				"acquire, read, work 0.4 leases, write, release",
 				"await A granted or 3 leases, acquire shared, read, work 0.4 leases, read, release",
-				"await A granted or 3 leases, acquire shared, read, work 0.4 leases, read, release"})
+				"await A granted or 3 leases, acquire shared, read, work 0.4 leases, read, release"},
+			[]string{"among", // a reader waits between two writers
+				"acquire, read, work 0.4 leases, write, release",
+				"await A granted or 3 leases, acquire shared, read, work 0.3 leases, read, release",
+				"await B waiting or 3 leases, acquire, read, work 0.2 leases, write, release"},
+			[]string{"behind", // a reader asks while a writer waits for another one
+				"acquire, read, work 0.4 leases, write, release",
+				"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
+				"await B waiting or 3 leases, acquire shared, read, work 0.2 leases, read, release"},
+			[]string{"ahead", // two writers wait for a reader
+				"acquire shared, read, work 0.4 leases, read, release",
+				"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
+				"await B waiting or 3 leases, acquire, read, work 0.2 leases, write, release"})
 	}
 	if t.Downgrades {
 		texts = append(texts, []string{"downgrades", // a writer goes on to read, and another one waits for it
