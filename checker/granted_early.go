@@ -38,8 +38,13 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		if newer.token != 0 {
 			what = fmt.Sprintf("was granted token %d", newer.token)
 		}
-		while := fmt.Sprintf("while %s's %s, granted %s earlier, %s",
-			older.process, older.claim(), dur(e.from-older.okT), older.leftWords(e.from))
+		again := ""
+		if n := older.renewed.before(e.from); n > 0 {
+			a.Sizes["since_renewal"] = e.from - older.renewals()[n-1].okT
+			again = " and renewed " + dur(a.Sizes["since_renewal"])
+		}
+		while := fmt.Sprintf("while %s's %s, granted %s%s earlier, %s",
+			older.process, older.claim(), dur(e.from-older.okT), again, older.leftWords(e.from))
 		switch {
 		case !e.newer.lock.mutex():
 			refs = append(refs, explainCrowd(e, &a)...)

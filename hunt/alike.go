@@ -3,6 +3,7 @@ package hunt
 import (
 	"slices"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -180,6 +181,16 @@ func (w *Counterexample) afterCrash() bool {
 // clocks differ. Whose clock goes wrong, and when, does not matter, if they need the same acts.
 func (w *Counterexample) sameClock(o *Counterexample) bool {
 	return w.harm() == o.harm() && !w.Hazard() && !o.Hazard() && w.byClocksOf() != "" && w.byClocksOf() == o.byClocksOf() && w.mayNeedTheSame(o)
+}
+
+// countedByServer says that a lease ended too early or too late by a server's clock, as the record shows. One that is counted by
+// that clock does both: if the clock is set forward, and if it is set back. What else befell the run does not matter.
+func (w *Counterexample) countedByServer() bool {
+	if w.Evidence == nil || w.Hazard() || !slices.Contains([]string{"granted-early", "revoked-early", "deadlock"}, w.Anomaly) {
+		return false
+	}
+	suspect := w.Evidence.Anomaly.Suspect
+	return suspect != nil && suspect.Fault == "clock" && suspect.On == verdict.OnServer
 }
 
 // byClocksOf says whose clocks are all that befell the run: a client's, or a server's; "" if there was more.

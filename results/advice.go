@@ -137,6 +137,8 @@ var advices = []advice{
 		"promise no more than the service keeps: count the lease from before the request, give the key that expiry, and take over no lease that has time left", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", struck(clientStopped), "the lock went to two clients when a client was stopped in the middle of a step, or before one that does not compare the owner",
 		"taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
+	{"granted-early", "granted-early", afterRenewal, "the lock was given away right after its holder had renewed the lease: the renewal may have freed it",
+		"let a renewal compare the owner and extend the lease in one step, and delete nothing", "guides/mitigations.md#renewing"},
 	{"granted-early", "granted-early", shareOfLease, "the lock was given away after % of the lease that it had promised",
 		"give the key the expiry that its client counts on, in the same step that takes it", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", atOnce, "two clients were granted the lock at the same moment: whether it is free and taking it are two steps",
@@ -442,6 +444,14 @@ func stoppedHolder(kind string) func(s seen) (string, bool) {
 // renewed fits where the last holder's lease had been renewed.
 func renewed(s seen) (string, bool) {
 	return "", slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["renewals"] > 0 })
+}
+
+// afterRenewal fits if the lock was given away each time within a twentieth of the lease after its holder had renewed that.
+func afterRenewal(s seen) (string, bool) {
+	return "", len(s.list) > 0 && !slices.ContainsFunc(s.list, func(a checker.Anomaly) bool {
+		since, renewed := a.Sizes["since_renewal"]
+		return len(a.Grants) != 2 || !renewed || since >= a.Sizes["lease"]/20
+	})
 }
 
 // shareOfLease fits where leases were cut short again and again at about the same

@@ -114,6 +114,15 @@ func TestAdviceFits(t *testing.T) {
 		}
 		return list
 	}
+	renewed := func(since ...int64) []checker.Anomaly {
+		list := early(len(since), func(int) int64 { return 950 * ms }, nil)
+		for i, s := range since {
+			if s > 0 {
+				list[i].Sizes["since_renewal"] = s
+			}
+		}
+		return list
+	}
 	flat := func(v int64) func(int) int64 { return func(i int) int64 { return v - int64(i%3)*10*ms } }
 	for _, c := range []struct {
 		name        string
@@ -128,6 +137,9 @@ func TestAdviceFits(t *testing.T) {
 		{"two prove no habit that do not agree closely", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(2, func(i int) int64 { return int64(400-i*50) * ms }, nil), "about", "", true},
 		{"one", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(1, flat(400*ms), nil), "about", "", true},
 		{"here and there", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, func(i int) int64 { return int64(i*100+50) * ms }, nil), "about", "", true},
+		{"right after a renewal", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, renewed(12*ms, 49*ms), "right after its holder had renewed the lease", "renewing", false},
+		{"later than right after it", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, renewed(12*ms, 50*ms), "renewed", "", true},
+		{"without a renewal once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, renewed(12*ms, 0), "renewed", "", true},
 		{"at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(995*ms), nil), "at the same moment", "one-step", false},
 		{"the last of several permits, at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(ms), "at the same moment", "one-step", false},
 		{"the last of several permits, one after the other", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(0), "more clients in than there are permits", "one-step", false},
