@@ -50,10 +50,10 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 }
 
 // explained says that the other counterexample tells more of the bug. This one's record shows that tokens or exclusion are broken, and not
-// which, and the other one, which needs no more, proves that exclusion is. Or one race breaks both. Or a renewal may have taken the
-// lock back, and the other one shows that the lock extends what another client has.
+// which, and the other one, which needs no more, proves that exclusion is. Or one race breaks both. Or a late renewal took the
+// lock back, or may have, and the other one shows that the lock extends what another client has.
 func (w *Counterexample) explained(o *Counterexample) bool {
-	if w.Anomaly == "wrong-release" && w.Cause == "renewed-late" {
+	if w.Cause == "renewed-late" {
 		return o.Anomaly == "false-belief" && o.Cause == "extended"
 	}
 	return w.orOverlap() && o.overlaps() && o.needsNoMore(w.Signature) || w.oneRace(o)

@@ -48,21 +48,26 @@ func kindWorkloads(t Target) [][]string {
 			[]string{"among", // a reader waits between two writers
 				"acquire, read, work 0.4 leases, write, release",
 				"await A granted or 3 leases, acquire shared, read, work 0.3 leases, read, release",
-				"await B waiting or 3 leases, acquire, read, work 0.2 leases, write, release"},
+				"await B waiting or 3 leases, work 0.2 leases, acquire, read, work 0.2 leases, write, release"},
 			[]string{"behind", // a reader asks while a writer waits for another one
 				"acquire, read, work 0.4 leases, write, release",
 				"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
-				"await B waiting or 3 leases, acquire shared, read, work 0.2 leases, read, release"},
+				"await B waiting or 3 leases, work 0.2 leases, acquire shared, read, work 0.2 leases, read, release"},
 			[]string{"ahead", // two writers wait for a reader
 				"acquire shared, read, work 0.4 leases, read, release",
 				"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
-				"await B waiting or 3 leases, acquire, read, work 0.2 leases, write, release"})
+				"await B waiting or 3 leases, work 0.2 leases, acquire, read, work 0.2 leases, write, release"})
 	}
 	if t.Downgrades {
-		texts = append(texts, []string{"downgrades", // a writer goes on to read, and another one waits for it
-			"acquire, read, write, work 0.2 leases, downgrade, read, work 0.5 leases, read, release",
-			"await A granted or 3 leases, acquire, read, work 0.2 leases, write, release",
-			"await after A's downgrade or 3 leases, acquire shared, read, work 0.3 leases, read, release"})
+		texts = append(texts,
+			[]string{"downgrades", // a writer goes on to read, and another one waits for it
+				"acquire, read, write, work 0.2 leases, downgrade, read, work 0.5 leases, read, release",
+				"await A granted or 3 leases, acquire, read, work 0.2 leases, write, release",
+				"await after A's downgrade or 3 leases, acquire shared, read, work 0.3 leases, read, release"},
+			[]string{"downgrades-long", // and reads for longer than a lease, which its library may renew
+				"acquire, read, write, downgrade, read, work 1.4 leases, read, release",
+				"await A granted or 3 leases, acquire, read, work 0.2 leases, write, release",
+				"await after A's downgrade or 3 leases, acquire, read, work 0.2 leases, write, release"})
 	}
 	return texts
 }

@@ -91,14 +91,16 @@ func TestLateRenewal(t *testing.T) {
 	of := func(anomaly, cause string) *Counterexample {
 		return &Counterexample{Signature: Signature{Anomaly: anomaly, Cause: cause}, Faults: 1, Search: Rate{Hits: 4, Runs: 4}}
 	}
-	back := of("wrong-release", "renewed-late")
-	for cause, same := range map[string]bool{"extended": true, "held": false, "released": false} {
-		falsely := of("false-belief", cause)
-		if back.sameBug(falsely) != same || falsely.sameBug(back) != same {
-			t.Errorf("a lock taken back, and one that falsely says %s: one bug %v, want %v", cause, !same, same)
-		}
-		if same && (back.heads(falsely) || !falsely.heads(back)) {
-			t.Error("the false renewal does not stand for both")
+	for _, anomaly := range []string{"wrong-release", "stale-write", "lost-update"} {
+		back := of(anomaly, "renewed-late")
+		for cause, same := range map[string]bool{"extended": true, "held": false, "released": false} {
+			falsely := of("false-belief", cause)
+			if back.sameBug(falsely) != same || falsely.sameBug(back) != same {
+				t.Errorf("%s of a lock taken back, and one that falsely says %s: one bug %v, want %v", anomaly, cause, !same, same)
+			}
+			if same && (back.heads(falsely) || !falsely.heads(back)) {
+				t.Errorf("the false renewal does not stand for %s", anomaly)
+			}
 		}
 	}
 	if of("wrong-release", "").sameBug(of("false-belief", "extended")) {
