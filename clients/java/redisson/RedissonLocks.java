@@ -15,6 +15,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.redisson.Redisson;
 import org.redisson.RedissonMultiLock;
 import org.redisson.RedissonRedLock;
@@ -151,6 +152,8 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
 
     private static final long PATIENCE = 10_000_000_000L; // ns, what Redisson waits for a connection by default
 
+    private static final long AGAIN = 200_000_000; // ns
+
     /** A client that does not get its connections in time is started again, as its user would do. */
     private static RedissonClient create(Config config) {
         long end = System.nanoTime() + PATIENCE;
@@ -159,6 +162,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
                 return Redisson.create(config);
             } catch (RedisException e) {
                 if (System.nanoTime() >= end) throw e;
+                LockSupport.parkNanos(AGAIN); // a refused connection takes no time
             }
         }
     }
