@@ -98,6 +98,25 @@ func (l *faultLog) mayDrop(g *grant, to int64, before *fault) bool {
 	})
 }
 
+// setBackMeanwhile is the fault of a clock of the service that was ahead when g was granted, a hold without a lease that is known, and set
+// right before its client was killed at crash: an expiry that a library keeps to itself lasts until the clock has caught up, if it is
+// counted by that clock. It is nil if the wait went on after that.
+func setBackMeanwhile(an *analysis, g *grant, crash int64, w *wait) *fault {
+	if g.lease > 0 {
+		return nil // keptByClock tells more
+	}
+	for i := range an.faults.list {
+		f := &an.faults.list[i]
+		if f.name != "clock" || f.clients > 0 || !f.confirmed || f.begin > g.lo || f.end < g.lo || f.end > crash {
+			continue
+		}
+		if until := satAdd(crash, f.clock.ahead); until >= w.from+an.opt.Bound && w.to <= satAdd(until, an.opt.Bound) {
+			return f
+		}
+	}
+	return nil
+}
+
 // keptByClock is the fault of a clock of the service that was ahead when g's lease began or was extended, and was set
 // right while that ran: if the lease is counted by it, it goes on until the clock has caught up. It is nil if the wait
 // went on after that. why names the step.

@@ -253,6 +253,10 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 				a.Explanation += ","
 			}
 			a.Explanation += fmt.Sprintf(" which was killed at %s without having released it", format.Instant(f.begin))
+			if c := setBackMeanwhile(an, g, f.begin, best); c != nil {
+				a.Sizes["set_back"] = c.clock.ahead
+				a.Explanation += fmt.Sprintf("; a clock of the service had been set back by %s at %s, while it was held", dur(c.clock.ahead), format.Instant(c.end))
+			}
 			why = blamed{suspect: &part{fault: f, side: verdict.OnClient}}
 		} else {
 			lost, queued := g.acquireLost(unknown, best.from), g.queuedLost(unknown, best.from)

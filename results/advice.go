@@ -252,6 +252,8 @@ var advices = []advice{
 		"count leases by a clock that nobody sets", "internals/clock.md"},
 	{"deadlock", "crashed-holder", renewed, "the lock of a holder that crashed stays taken after the lease that its last renewal promised: renewals add up, or take the expiry away",
 		"let a renewal set how long the lock lasts from then on, and add nothing to it", "guides/mitigations.md#crashed-holder"},
+	{"deadlock", "crashed-holder", setBack, "the lock of a holder that crashed stays taken: nobody frees it, or its expiry is counted by the service's clock, which was set back",
+		"give the lock an expiry in the same step that takes it, counted by a clock that nobody sets, or bind it to a session", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "lost-acquire", nil, "an acquire that was not answered may have taken the lock, or a place in its queue, and nothing frees it",
@@ -439,6 +441,11 @@ func stoppedHolder(kind string) func(s seen) (string, bool) {
 		first := s.list[0].Sizes
 		return "about " + format.Digits(math.Round(100*(1-float64(first["remaining"])/float64(first["lease"])))) + " %", true
 	}
+}
+
+// setBack fits if a clock of the service was set back while the last holder had the lock.
+func setBack(s seen) (string, bool) {
+	return "", slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["set_back"] > 0 })
 }
 
 // renewed fits where the last holder's lease had been renewed.

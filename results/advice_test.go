@@ -147,6 +147,8 @@ func TestAdviceFits(t *testing.T) {
 		{"a mutex without leases", checker.Group{Name: "double-grant"}, Run{}, []checker.Anomaly{{Name: "double-grant"}}, "to two clients at once", "one-step", false},
 		{"rounded down", checker.Group{Name: "granted-early", Cause: "rounded"}, Run{}, early(9, flat(21*ms), by("clock", verdict.OnClient)), "less than a millisecond before its time", "short-lease", false},
 		{"a delayed release", checker.Group{Name: "granted-early", Cause: "late-release"}, Run{}, early(9, flat(400*ms), by("hold", verdict.OnClient)), "freed the lock when another client had it", "wrong-release", false},
+		{"a crash, and a clock set back", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Name: "deadlock", Sizes: map[string]int64{"set_back": 30e9}}}, "or its expiry is counted by the service's clock", "crashed-holder", false},
+		{"a crash, and no clock", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Name: "deadlock"}}, "expiry is counted", "", true},
 		{"a renewal before the release", checker.Group{Name: "wrong-release", Cause: "renewed-late"}, Run{}, []checker.Anomaly{{Name: "wrong-release"}}, "may have taken the lock back from another client", "renewing", false},
 		{"a holder that crashed", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Name: "deadlock"}}, "nobody frees the lock of a holder that crashed", "crashed-holder", false},
 		{"a holder that crashed after renewals", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Name: "deadlock", Sizes: map[string]int64{"renewals": 9}}}, "renewals add up", "crashed-holder", false},
