@@ -302,7 +302,9 @@ func (an *analysis) renewalHeldBack(g *grant, t int64) bool {
 		return false
 	}
 	sent, answered := list[n].heldUntil, list[n].okT
-	lost := func(f *fault) bool { return f.end >= sent || slices.Contains([]string{"reset", "withhold"}, baseName(f.name)) }
+	lost := func(f *fault) bool {
+		return f.end >= sent || slices.Contains([]string{"reset", "withhold"}, baseName(f.name))
+	}
 	slows := func(f *fault) bool { return lost(f) && f.onTheWay(g.process) }
 	return slices.ContainsFunc(an.faults.byNode[g.process].latest(nil, sent-g.lease, answered), slows) ||
 		slices.ContainsFunc(an.faults.service.latest(nil, sent, answered), slows)
