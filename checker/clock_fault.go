@@ -98,40 +98,23 @@ func (l *faultLog) mayDrop(g *grant, to int64, before *fault) bool {
 	})
 }
 
-// setBackMeanwhile is the fault of a clock of the service that was ahead when g was granted, a hold without a lease that is known, and set
-// right before its client was killed at crash: an expiry that a library keeps to itself lasts until the clock has caught up, if it is
-// counted by that clock. It is nil if the wait went on after that.
-func setBackMeanwhile(an *analysis, g *grant, crash int64, w *wait) *fault {
-	if g.lease > 0 {
-		return nil // keptByClock tells more
-	}
+// keptByClock is the fault of a clock of the service that was set right while g's lease ran, or while its client had a lock without a
+// lease that is known. If the lease, or an expiry that the library keeps to itself, is counted by that clock, it goes on from end until
+// the clock has caught up. It is nil if the wait went on after that.
+func keptByClock(an *analysis, g *grant, end int64, w *wait) *fault {
 	for i := range an.faults.list {
 		f := &an.faults.list[i]
-		if f.name != "clock" || f.clients > 0 || !f.confirmed || f.begin > g.lo || f.end < g.lo || f.end > crash {
+		if f.name != "clock" || f.clients > 0 || !f.confirmed || f.end < g.lo || f.end > end {
 			continue
 		}
-		if until := satAdd(crash, f.clock.ahead); until >= w.from+an.opt.Bound && w.to <= satAdd(until, an.opt.Bound) {
+		if until := satAdd(end, f.clock.ahead); until >= w.from+an.opt.Bound && w.to <= satAdd(until, an.opt.Bound) {
 			return f
 		}
 	}
 	return nil
 }
 
-// keptByClock is the fault of a clock of the service that was ahead when g's lease began or was extended, and was set
-// right while that ran: if the lease is counted by it, it goes on until the clock has caught up. It is nil if the wait
-// went on after that. why names the step.
-func keptByClock(an *analysis, g *grant, w *wait) (_ *fault, why string) {
-	if g.lease == 0 {
-		return nil, ""
-	}
-	for i := range an.faults.list {
-		f := &an.faults.list[i]
-		if f.name != "clock" || f.clients > 0 || !f.confirmed || f.end < g.lo || f.end > g.heldUntil() {
-			continue
-		}
-		if until := satAdd(g.heldUntil(), f.clock.ahead); until >= w.from+an.opt.Bound && w.to <= satAdd(until, an.opt.Bound) {
-			return f, fmt.Sprintf("a clock of the service was set back by %s at %s, while that lease ran", dur(f.clock.ahead), format.Instant(f.end))
-		}
-	}
-	return nil, ""
+// setBackWords say that a clock of the service was set back, and when.
+func (f *fault) setBackWords() string {
+	return fmt.Sprintf("; a clock of the service was set back by %s at %s, while that ", dur(f.clock.ahead), format.Instant(f.end))
 }

@@ -253,9 +253,9 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 				a.Explanation += ","
 			}
 			a.Explanation += fmt.Sprintf(" which was killed at %s without having released it", format.Instant(f.begin))
-			if c := setBackMeanwhile(an, g, f.begin, best); c != nil {
+			if c := keptByClock(an, g, f.begin, best); c != nil && g.lease == 0 {
 				a.Sizes["set_back"] = c.clock.ahead
-				a.Explanation += fmt.Sprintf("; a clock of the service had been set back by %s at %s, while it was held", dur(c.clock.ahead), format.Instant(c.end))
+				a.Explanation += c.setBackWords() + "was held"
 			}
 			why = blamed{suspect: &part{fault: f, side: verdict.OnClient}}
 		} else {
@@ -279,7 +279,10 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 				a.Explanation += fmt.Sprintf(", whose release at %s %s", format.Instant(g.release.invT), g.release.cameTo())
 			}
 		}
-		f, how := keptByClock(an, g, best)
+		var f *fault
+		if g.lease > 0 {
+			f = keptByClock(an, g, g.heldUntil(), best)
+		}
 		if s := g.denied(a.Time); s != nil && a.Cause == "" && f == nil {
 			cause, how := g.lostBy(s)
 			a.Cause = cause
@@ -291,7 +294,7 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 				o.process, format.Instant(o.invT), format.Instant(o.endT))
 		}
 		if f != nil {
-			a.Explanation += "; " + how
+			a.Explanation += f.setBackWords() + "lease ran"
 			if why.suspect != nil && len(why.parts) == 0 {
 				why.parts = append(why.parts, *why.suspect)
 			}

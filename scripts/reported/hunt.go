@@ -95,6 +95,9 @@ func readHunt(dir string) (*hunt.Result, error) {
 	if out.CutShort {
 		return nil, fmt.Errorf("the hunt in %s was interrupted", dir)
 	}
+	if out.Stopped != "" {
+		return nil, fmt.Errorf("the hunt in %s ended early: %s", dir, out.Stopped)
+	}
 	return &out, nil
 }
 

@@ -60,3 +60,19 @@ func TestReplayThatFails(t *testing.T) {
 		})
 	}
 }
+
+// A hunt that ended early has not searched for its time: that it found nothing says nothing.
+func TestReadHunt(t *testing.T) {
+	for name, c := range map[string]struct {
+		result hunt.Result
+		whole  bool
+	}{"whole": {hunt.Result{Runs: 9}, true}, "interrupted": {hunt.Result{Runs: 9, CutShort: true}, false}, "ended early": {hunt.Result{Runs: 9, Stopped: "run after run failed"}, false}} {
+		dir := t.TempDir()
+		if err := writeJSON(filepath.Join(dir, huntreport.ResultFile), c.result); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readHunt(dir); (err == nil) != c.whole {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
