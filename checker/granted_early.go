@@ -74,13 +74,18 @@ func findGrantedEarly(an *analysis) []Anomaly {
 				refs = coverEvidence(e)
 			}
 		}
+		blame := an.suspects.early[newer]
 		if a.Cause == "granted-early" && roundedDown(a.Sizes) {
 			a.Cause = rounded
-		} else if x, ok := expiredBefore(e, an.suspects.early[newer].suspect); ok {
+		} else if c, ok := countedLateBefore(e, blame.suspect); ok && a.Cause == "granted-early" {
+			a.Cause, blame = countedLate, an.suspects.held(c.of, interval{c.sent, c.begun}, c.of.leaseLeft(e.from), true)
+			a.Explanation += c.words(e.from)
+			refs = append(refs, c.evidence(e)...)
+		} else if x, ok := expiredBefore(e, blame.suspect); ok {
 			a.Cause = sharedExpiry
 			a.Explanation += x.words(e.from)
 			refs = append(refs, x.evidence()...)
-		} else if o := delayedRelease(e, an.suspects.early[newer].suspect); o != nil {
+		} else if o := delayedRelease(e, blame.suspect); o != nil {
 			a.Cause = lateRelease
 			a.Explanation += o.lateWords()
 			refs = append(refs, o.inv, o.grant.ok)
@@ -100,7 +105,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		}
 		a.Grants = append(a.Grants, newer.id)
 		a.Events = an.evidence.at(refs...)
-		out = append(out, an.evidence.finish(a, from, an.suspects.early[newer], newer.process))
+		out = append(out, an.evidence.finish(a, from, blame, newer.process))
 	}
 	return out
 }

@@ -171,7 +171,8 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 		n := renewal{inv: -1, ok: i, okT: t, held: e.Held}
 		if e.Lease > 0 {
 			n.heldUntil = sane(e.Since, t)
-			n.until = satAdd(n.heldUntil, min(e.Lease, never))
+			n.lease = min(e.Lease, never)
+			n.until = satAdd(n.heldUntil, n.lease)
 		}
 		if o != nil {
 			n.inv, n.invT = o.inv, o.invT

@@ -150,6 +150,7 @@ type grant struct {
 type renewal struct {
 	inv, ok   int32 // inv -1 for a renewal that the client library made by itself
 	invT, okT int64
+	lease     int64
 	until     int64 // since + lease; 0 where it has no lease
 	held      bool
 	heldUntil int64 // the grant was in force until here, by the service's own word

@@ -103,6 +103,21 @@ func (w *Counterexample) sameSilence(o *Counterexample) bool {
 // rounded is the cause of an early grant before which less than a millisecond was left: another one, before which more was left, refutes it.
 const rounded = "rounded"
 
+// countedLate is the cause of an early grant before which the lease was over, had its client counted it from the request.
+const countedLate = "counted-late"
+
+// sameCount says that both leases ended early since their clients count them from later than the request, or that one may have: of a lease that
+// ended less than a millisecond early it is not known. What kept the answer back does not matter.
+func (w *Counterexample) sameCount(o *Counterexample) bool {
+	counts := func(w *Counterexample) bool { return w.Cause == countedLate }
+	return counts(w) && (counts(o) || o.Cause == rounded) || counts(o) && w.Cause == rounded
+}
+
+// delayShown says that its record shows the fault that kept the answer back from which a client counts its lease.
+func (w *Counterexample) delayShown() bool {
+	return w.Cause == countedLate && w.Evidence != nil && w.Evidence.Anomaly.Suspect != nil
+}
+
 // losing are the faults on a client's links by which messages are lost in both directions.
 var losing = []string{"cut", "reset", "loss", "flap"}
 

@@ -114,6 +114,8 @@ var advices = []advice{
 	{"granted-early", "shared-expiry", nil, "when the lease of an earlier client ended, more clients were let in than that left room for: permits or readers' shares expire together, or counting and taking are two steps",
 		"give each permit and each reader's share an expiry of its own, and count and take in one step", "guides/mitigations.md#one-step"},
 	{"granted-early", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
+	{"granted-early", "counted-late", nil, "a client's lease lasts longer than the service keeps it: it is counted from the answer, or from a request that was sent again, and the first request took or renewed the lock",
+		"count the lease from before the first request that may have taken or renewed the lock", "guides/mitigations.md#lost-answer"},
 	{"granted-early", "rounded", nil, "the lease ended less than a millisecond before its time: it is counted in whole milliseconds and rounded down, or counted from the answer",
 		"round the end of a lease up, or promise one millisecond less, and count it from before the request", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", cameBack, "a server that had failed before the lease was granted or renewed came back without knowing of it",

@@ -1,0 +1,111 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/checker/verdict"
+)
+
+// countedLate is the cause of a grant that came when the older lease was over as counted from the request that took or renewed the lock, but not
+// as its client counts it: from the answer, or from a request that was sent later.
+const countedLate = "counted-late"
+
+// lateCount is a lease whose client counts it from later than the request.
+type lateCount struct {
+	of    *grant
+	asked int32  // the request
+	sent  int64  // not before this
+	begun int64  // when the lease began, as its client counts it
+	lease int64  // how long it lasts
+	end   int64  // when it ended, if it began with the request
+	freed *grant // the one that its client had to wait for; nil for none
+}
+
+// countedLateBefore finds such a lease: the newer client had waited for its end, and was granted the lock right after it. There is none if what a server
+// knew, or its clock, explains the grant better.
+func countedLateBefore(e earlyPair, suspect *part) (c lateCount, ok bool) {
+	if e.renewed || e.covered || suspect != nil && suspect.side == verdict.OnServer && rankEarly(*suspect) != rankServer {
+		return c, false
+	}
+	for _, g := range e.older {
+		if c, ok = g.countedFrom(e.from); ok && c.endAwaited(e) {
+			return c, true
+		}
+	}
+	return c, false
+}
+
+// endAwaited says that the newer client had waited for the end, and was granted the lock right after it.
+func (c lateCount) endAwaited(e earlyPair) bool {
+	return c.end <= e.from && e.newer.inv >= 0 && e.newer.invT <= c.end && e.newer.lo <= satAdd(c.end, c.lease/4)
+}
+
+// countedFrom says from when the client counts the lease that runs at t, if that is later than its request.
+func (g *grant) countedFrom(t int64) (c lateCount, ok bool) {
+	switch r := g.renewed.furthest(t); {
+	case !g.grantedBeyond(t) && r != nil && r.until > t && r.inv >= 0:
+		c = lateCount{of: g, asked: r.inv, sent: r.invT, begun: r.until - r.lease, lease: r.lease}
+	case g.grantedBeyond(t) && g.inv >= 0:
+		c = lateCount{of: g, asked: g.inv, sent: g.invT, begun: g.since, lease: g.lease}
+		if !g.foundFree() {
+			c.sent, c.freed = g.waitedUntil()
+		}
+	}
+	c.end = satAdd(c.sent, c.lease)
+	// A client that waits asks again and again, and which of its requests was granted is not known: none does so only twice in a lease.
+	return c, c.of != nil && (c.freed == nil || c.begun-c.sent >= c.lease/2)
+}
+
+// foundFree says that the lock was free when the grant was asked for, by all that is known.
+func (g *grant) foundFree() bool {
+	taken := int64(0)
+	for _, o := range g.lock.grants[max(0, int(g.n)-maxBetween):g.n] {
+		freed := o.release != nil && o.release.typ == tOK && o.release.endT <= g.invT
+		if !freed && (o.hasNoLease() || o.mayLast(g.invT)) {
+			taken++
+		}
+	}
+	return taken == 0 || taken < g.lock.permits
+}
+
+// waitedUntil is since when the lock may have been free that the grant had to wait for, and which grant it waited for last; never if another
+// client's hold promises no end.
+func (g *grant) waitedUntil() (since int64, last *grant) {
+	since = g.invT
+	for _, o := range g.lock.grants[max(0, int(g.n)-maxBetween):g.n] {
+		freed := never
+		if !o.hasNoLease() {
+			freed = o.promised
+		}
+		if o.release != nil {
+			freed = min(freed, o.release.invT)
+		}
+		if last == nil || freed > since {
+			since, last = max(since, freed), o
+		}
+	}
+	return since, last
+}
+
+// words say when the lease had been over before t.
+func (c lateCount) words(t int64) string {
+	if c.freed != nil {
+		return fmt.Sprintf("; counted from when %s's was over, %s before %s counts it, it had ended %s earlier", c.freed.process, dur(c.begun-c.sent), c.of.process, dur(t-c.end))
+	}
+	return fmt.Sprintf("; counted from the request, which %s had sent %s before, it had been over for %s", c.of.process, dur(c.begun-c.sent), dur(t-c.end))
+}
+
+// evidence lists the events that show it.
+func (c lateCount) evidence(e earlyPair) []int32 {
+	refs := []int32{c.asked, e.newer.inv}
+	atOnce := c
+	atOnce.end = satAdd(c.of.invT, c.lease)
+	switch g := c.freed; {
+	case g == nil, atOnce.endAwaited(e): // it tells as much if the client had waited for no other
+	case g.release != nil && g.release.invT == c.sent && g.release.inv >= 0:
+		refs = append(refs, g.ok, g.release.inv)
+	default:
+		refs = append(refs, g.ok, g.promiseEvidence(g.promised-1))
+	}
+	return refs
+}
