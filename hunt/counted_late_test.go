@@ -4,16 +4,31 @@ import (
 	"testing"
 
 	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
 )
 
 // TestCountedLate: a lease that is counted from the answer is one bug, whatever keeps the answer back; the counterexample whose record shows that
 // stands for the others.
 func TestCountedLate(t *testing.T) {
-	of := func(cause string, hits int, shown bool) *Counterexample {
-		w := &Counterexample{Signature: Signature{Anomaly: "granted-early", Cause: cause}, Search: Rate{Hits: hits, Runs: 4}, Evidence: &Evidence{}}
-		if shown {
-			w.Evidence.Anomaly.Suspect = &verdict.Suspect{Fault: "hold", On: verdict.OnClient}
+	of := func(cause string, hits int) *Counterexample {
+		return &Counterexample{Signature: Signature{Anomaly: "granted-early", Cause: cause}, Search: Rate{Hits: hits, Runs: 4}, Evidence: &Evidence{}}
+	}
+	shown := func(hits int) *Counterexample {
+		w := of(countedLate, hits)
+		w.Evidence.Anomaly.Suspect = &verdict.Suspect{Fault: "hold", On: verdict.OnClient}
+		return w
+	}
+	// waited is a grant of no known cause, for which the client had waited 50 ms when its lease began.
+	waited := func(hits int, left, renewed int64) *Counterexample {
+		w := of("granted-early", hits)
+		w.Evidence.Anomaly = verdict.Anomaly{Grants: []string{"A.1", "B.1"}, Sizes: map[string]int64{"remaining": left}}
+		if renewed > 0 {
+			w.Evidence.Anomaly.Sizes["since_renewal"] = renewed
 		}
+		w.Evidence.Events = []history.Event{
+			{Index: 1, Time: 10e6, Process: "A", F: history.Acquire, Type: history.Invoke},
+			{Index: 2, Time: 62e6, Process: "A", F: history.Acquire, Type: history.OK, Grant: "A.1", Since: 60e6, Lease: 100e6},
+			{Index: 3, Time: 120e6, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1", Since: 118e6, Lease: 100e6}}
 		return w
 	}
 	for _, c := range []struct {
@@ -21,18 +36,25 @@ func TestCountedLate(t *testing.T) {
 		a, b        *Counterexample
 		same, heads bool // and b stands for both
 	}{
-		{"two faults", of(countedLate, 4, false), of(countedLate, 4, true), true, true},
-		{"the fault shows in the first", of(countedLate, 4, true), of(countedLate, 4, false), true, false},
-		{"the fault shows in one that came once", of(countedLate, 4, false), of(countedLate, 1, true), true, false},
-		{"less than a millisecond early", of(countedLate, 4, true), of(rounded, 4, false), true, false},
-		{"less than a millisecond early, first", of(rounded, 4, false), of(countedLate, 4, false), true, true},
-		{"two that are less than a millisecond early", of(rounded, 4, false), of(rounded, 1, false), false, false},
-		{"another cause", of(countedLate, 4, true), of("late-release", 4, true), false, false},
+		{"two faults", of(countedLate, 4), shown(4), true, true},
+		{"the fault shows in the first", shown(4), of(countedLate, 4), true, false},
+		{"the fault shows in both", shown(4), shown(4), true, false},
+		{"the fault shows in one that came once", of(countedLate, 4), shown(1), true, false},
+		{"less than a millisecond early", shown(4), of(rounded, 4), true, false},
+		{"less than a millisecond early, first", of(rounded, 4), of(countedLate, 4), true, true},
+		{"two that are less than a millisecond early", of(rounded, 4), of(rounded, 1), false, false},
+		{"another cause", shown(4), of("late-release", 4), false, false},
+		{"one that came once and had waited", shown(4), waited(1, 50e6, 0), true, false},
+		{"one that came once and had waited, first", waited(1, 50e6, 0), shown(4), true, true},
+		{"one that had not waited for as long", shown(4), waited(1, 51e6, 0), false, false},
+		{"one that always comes", shown(4), waited(4, 50e6, 0), false, false},
+		{"one that was renewed", shown(4), waited(1, 50e6, 20e6), false, false},
+		{"two that came once and had waited", waited(1, 50e6, 0), waited(1, 40e6, 0), false, false},
 	} {
 		if c.a.sameCount(c.b) != c.same || c.b.sameCount(c.a) != c.same || c.same && !c.a.sameBug(c.b) {
 			t.Errorf("%s: one bug %v, want %v", c.name, !c.same, c.same)
 		}
-		if c.b.heads(c.a) != c.heads {
+		if c.same && c.b.heads(c.a) != c.heads {
 			t.Errorf("%s: the second stands for both: %v, want %v", c.name, !c.heads, c.heads)
 		}
 	}

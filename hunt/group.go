@@ -39,10 +39,10 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 		return o.explained(w)
 	case w.withoutFault(o) || o.withoutFault(w):
 		return w.withoutFault(o)
+	case w.sameCount(o):
+		return w.Cause == countedLate && (o.Cause != countedLate || w.Steady() && w.delayShown() && !o.delayShown())
 	case w.Cause == rounded != (o.Cause == rounded):
 		return o.Cause == rounded
-	case w.Steady() && w.delayShown() && o.Cause == countedLate && !o.delayShown():
-		return true
 	case w.powerless() && !o.powerless() && w.sameSilence(o):
 		return w.Steady()
 	case !o.comparable():
