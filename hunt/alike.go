@@ -222,6 +222,27 @@ func (w *Counterexample) countedByServer() bool {
 	return suspect != nil && suspect.Fault == "clock" && suspect.On == verdict.OnServer
 }
 
+// forgot says how servers that failed lost grants, or the counter of tokens, as the record shows: by a crash, or as a replica took over; "" if
+// they did not. One that came back without a grant that was given meanwhile had not lost that.
+func (w *Counterexample) forgot() string {
+	if w.Evidence == nil || w.Hazard() || !slices.Contains([]string{"granted-early", "revoked-early", "token-regression", "token-reuse"}, w.Anomaly) {
+		return ""
+	}
+	switch s := w.Evidence.Anomaly.Suspect; {
+	case s == nil, s.On != verdict.OnServer, s.Earlier:
+		return ""
+	case s.Fault == "kill", s.Fault == "powerloss": // a loss of power loses what a crash loses, and more
+		return "kill"
+	case s.Fault == "failover":
+		return s.Fault
+	}
+	return ""
+}
+
+// sameMemory says that both show what servers lost in the same way. Of what is lost at once, the grants and the counter, it does not matter which one
+// shows, nor what else befell the run.
+func (w *Counterexample) sameMemory(o *Counterexample) bool { return w.forgot() != "" && w.forgot() == o.forgot() }
+
 // byClocksOf says whose clocks are all that befell the run: a client's, or a server's; "" if there was more.
 func (w *Counterexample) byClocksOf() string {
 	s, err := w.scenario()

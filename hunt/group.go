@@ -80,7 +80,7 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
 	case w.explained(o), o.explained(w), w.withoutFault(o), o.withoutFault(w):
 		return true
-	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.freesLate(o), o.freesLate(w), w.stuckLike(o), o.stuckLike(w), w.sameSilence(o), w.sameCount(o), w.sameRenewal(o), w.sameLoss(o), w.sameUnheard(o), w.drawsLate() && o.drawsLate() && w.mayNeedTheSame(o), w.sameCrash(o), w.sameClock(o), w.countedByServer() && o.countedByServer():
+	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.freesLate(o), o.freesLate(w), w.stuckLike(o), o.stuckLike(w), w.sameSilence(o), w.sameCount(o), w.sameRenewal(o), w.sameLoss(o), w.sameUnheard(o), w.drawsLate() && o.drawsLate() && w.mayNeedTheSame(o), w.sameCrash(o), w.sameClock(o), w.countedByServer() && o.countedByServer(), w.sameMemory(o):
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false

@@ -1,0 +1,42 @@
+package hunt
+
+import (
+	"testing"
+
+	"github.com/picklock/picklock/checker/verdict"
+)
+
+// TestSameMemory: a service that keeps nothing loses the grants and the counter of the tokens at once. That is one bug.
+func TestSameMemory(t *testing.T) {
+	of := func(anomaly, fault string, change ...func(*verdict.Suspect)) *Counterexample {
+		s := &verdict.Suspect{Fault: fault, On: verdict.OnServer}
+		for _, c := range change {
+			c(s)
+		}
+		return &Counterexample{
+			Signature: Signature{Anomaly: anomaly, Cause: anomaly}, Search: Rate{Hits: 4, Runs: 4},
+			Acts:     []Act{{Client: "A", Do: anomaly, Nth: 1, Without: Rate{Runs: withoutActRuns}}},
+			Evidence: &Evidence{Anomaly: verdict.Anomaly{Suspect: s}},
+		}
+	}
+	earlier := func(s *verdict.Suspect) { s.Earlier = true }
+	onClient := func(s *verdict.Suspect) { s.On = verdict.OnClient }
+	for _, c := range []struct {
+		name string
+		a, b *Counterexample
+		same bool
+	}{
+		{"a grant and the counter", of("granted-early", "kill"), of("token-regression", "powerloss"), true},
+		{"a grant that another client got, and one that none did", of("granted-early", "kill"), of("revoked-early", "kill"), true},
+		{"a replica that took over", of("granted-early", "failover"), of("token-reuse", "failover"), true},
+		{"a crash and a replica", of("granted-early", "kill"), of("token-regression", "failover"), false},
+		{"a server that came back", of("granted-early", "kill"), of("token-regression", "kill", earlier), false},
+		{"a client", of("granted-early", "kill"), of("token-regression", "kill", onClient), false},
+		{"a pause", of("granted-early", "pause"), of("token-regression", "pause"), false},
+		{"a deadlock", of("granted-early", "kill"), of("deadlock", "kill"), false},
+	} {
+		if c.a.sameBug(c.b) != c.same || c.b.sameBug(c.a) != c.same {
+			t.Errorf("%s: one bug %v, want %v", c.name, !c.same, c.same)
+		}
+	}
+}
