@@ -179,6 +179,7 @@ func (an *analysis) complete(k *lock) {
 			}
 		}
 	}
+	k.noteUnknown()
 	k.linkOwn()
 	an.maxLease = max(an.maxLease, an.opt.Lease)
 	for i, g := range k.grants {

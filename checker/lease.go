@@ -87,11 +87,41 @@ func (k *lock) linkOwn() {
 	}
 }
 
-// goesOn says that g's client was given g back: that g may have lasted until the newer grant.
+// goesOn says that g's client may have been given g back: that g may have lasted until the newer grant, as it was not given back, or nobody knows
+// whether it was. If an acquire of the client has no known outcome, a lock that its holder may enter again counts one more than the client knows
+// of, and keeps the hold when the client gives back what it does know of.
 func (g *grant) goesOn() bool {
 	n := g.anew
-	return n != nil && g.release == nil && g.lost < 0 &&
-		(g.hasNoLease() || max(satAdd(g.since, g.lease), g.renewed.promised()) > n.lo)
+	switch {
+	case n == nil:
+		return false
+	case g.lock.unknownBefore(g.process, n.okT):
+		return true
+	case g.release != nil && g.release.typ != tInfo, g.lost >= 0:
+		return false
+	}
+	return g.hasNoLease() || g.mayLast(n.lo)
+}
+
+// noteUnknown notes each process's first acquire whose outcome is not known.
+func (k *lock) noteUnknown() {
+	for _, o := range k.acquires { // by invoke
+		if o.typ != tInfo {
+			continue
+		}
+		if k.unknown == nil {
+			k.unknown = map[string]int64{}
+		}
+		if _, ok := k.unknown[o.process]; !ok {
+			k.unknown[o.process] = o.invT
+		}
+	}
+}
+
+// unknownBefore says that a process had sent an acquire by t whose outcome is not known.
+func (k *lock) unknownBefore(process string, t int64) bool {
+	first, ok := k.unknown[process]
+	return ok && first < t
 }
 
 // replaces is until when an older grant of the same client lasted for certain: until this one

@@ -67,7 +67,7 @@ func lockCalls(grants []*grant, exclusive bool) []porcupine.Operation {
 	}
 	again := map[*grant]bool{}
 	for _, g := range grants {
-		if g.goesOn() && g.anew.token == g.token {
+		if g.anew != nil && g.anew.token == g.token && g.goesOn() {
 			again[g.anew] = true
 		}
 	}

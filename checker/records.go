@@ -70,6 +70,7 @@ type lock struct {
 	// been given; and that they were not. By the time of the answer.
 	claims, denials []*statement
 	entries         map[*grant][]*grant // of holds that were entered again, by their first grants
+	unknown         map[string]int64    // by process: when its first acquire was sent whose outcome is not known
 	kind
 	// margin is by how much two clocks can be apart that its times are of, where nothing
 	// is to be taken from less than that; 0 where they are taken as they are.

@@ -34,10 +34,10 @@ func findTokenReuse(an *analysis) []Anomaly {
 func (p grantPair) givenUp() []int32 {
 	g := p.older
 	switch {
-	case g.process != p.newer.process, g.lease > 0 && satAdd(g.since, g.lease) <= p.newer.lo:
+	case g.process != p.newer.process, g.lease > 0 && !g.mayLast(p.newer.lo):
 		return nil
 	case g.release != nil:
-		return []int32{g.release.inv}
+		return []int32{g.release.comp}
 	case g.lost >= 0:
 		return []int32{g.lost}
 	}

@@ -15,8 +15,10 @@ import (
 // schedule that had run before on the same servers and clients.
 func (h *Search) confirm(ctx context.Context, p Runner, at point, sig Signature, out *Outcome, after string) {
 	w := &Counterexample{Signature: sig, After: after, Schedule: string(at.schedule.Write()), Seen: 1, Search: Rate{Hits: 1, Runs: 1}, Larger: asFound, took: out.Took}
-	w.Explanation, w.Anomalies = explain(out, sig)
-	w.Evidence = evidenceOf(out, sig)
+	w.Anomalies = anomaliesOf(out, sig)
+	if w.Evidence = evidenceOf(out, sig); w.Evidence != nil {
+		w.Explanation = w.Evidence.Anomaly.Explanation
+	}
 	w.FirstFaults, w.FirstSteps = len(at.schedule.TriggeredFaults), stepsOf(at.schedule)
 	w.Faults, w.Steps = w.FirstFaults, w.FirstSteps
 	h.mu.Lock()
@@ -102,20 +104,15 @@ func runs(ctx context.Context, p Runner, s *scenarios.Scenario, n int) []*Outcom
 	return outs
 }
 
-// explain is the evidence that a run gives of a signature, and the anomalies in it.
-func explain(out *Outcome, sig Signature) (string, []string) {
-	text := ""
+// anomaliesOf are the anomalies by which a run shows a signature.
+func anomaliesOf(out *Outcome, sig Signature) []string {
 	var names []string
 	for _, g := range out.Verdict.Groups() {
-		same := sig.of(g)
-		if same && text == "" {
-			text = out.Verdict.Anomalies[g.First].Explanation
-		}
-		if same && g.Required && !slices.Contains(names, g.Name) {
+		if sig.of(g) && g.Required && !slices.Contains(names, g.Name) {
 			names = append(names, g.Name)
 		}
 	}
-	return text, names
+	return names
 }
 
 // stepsOf counts the moves of all programs.

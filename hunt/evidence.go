@@ -52,24 +52,30 @@ func (e *Evidence) showsLease() bool {
 // maxEvidence bounds the events of evidence.
 const maxEvidence = 400
 
-// evidenceOf takes from a run what proves a signature; nil if it does not.
+// evidenceOf takes from a run what proves a signature, with its very cause if the run tells it; nil if it does not.
 func evidenceOf(out *Outcome, sig Signature) *Evidence {
+	var found *Evidence
 	for _, g := range out.Verdict.Groups() {
-		if sig.of(g) {
-			p := &Evidence{Anomaly: out.Verdict.Anomalies[g.First], Events: out.Events}
-			if p.LeftOut = len(out.Events) - maxEvidence; p.LeftOut <= 0 {
-				p.LeftOut = 0
-				return p
-			}
-			// What went before the harm tells more than what came after it.
-			end := slices.IndexFunc(out.Events, func(e history.Event) bool { return e.Time > p.Anomaly.Time })
-			if end < 0 {
-				end = len(out.Events)
-			}
-			from := min(max(0, end-maxEvidence*3/4), len(out.Events)-maxEvidence)
-			p.Events = out.Events[from : from+maxEvidence]
-			return p
+		if sig.of(g) && (found == nil || g.Cause == sig.Cause && found.Anomaly.Cause != sig.Cause) {
+			found = cut(out.Events, out.Verdict.Anomalies[g.First])
 		}
 	}
-	return nil
+	return found
+}
+
+// cut is the evidence of an anomaly, with no more events around it than are kept.
+func cut(events []history.Event, a verdict.Anomaly) *Evidence {
+	p := &Evidence{Anomaly: a, Events: events}
+	if p.LeftOut = len(events) - maxEvidence; p.LeftOut <= 0 {
+		p.LeftOut = 0
+		return p
+	}
+	// What went before the harm tells more than what came after it.
+	end := slices.IndexFunc(events, func(e history.Event) bool { return e.Time > a.Time })
+	if end < 0 {
+		end = len(events)
+	}
+	from := min(max(0, end-maxEvidence*3/4), len(events)-maxEvidence)
+	p.Events = events[from : from+maxEvidence]
+	return p
 }

@@ -192,13 +192,17 @@ func (h *Search) measureMore(ctx context.Context, p *team, w *Counterexample, ti
 	return nil
 }
 
-// runAlone runs a counterexample's schedule so many times, and keeps the evidence of one that showed it.
+// runAlone runs a counterexample's schedule so many times, and keeps the evidence of one that showed it, if there is one with the cause
+// that not every run tells.
 func (h *Search) runAlone(ctx context.Context, p Runner, w *Counterexample, s *scenarios.Scenario, times, beside int) Rate {
+	told := false
 	r := h.rateBeside(ctx, p, s, w.Signature, times, func(out *Outcome) {
-		if e := evidenceOf(out, w.Signature); e != nil { // the explanation and the picture are of one run
-			w.Evidence = e
-			w.Explanation, _ = explain(out, w.Signature)
+		e := evidenceOf(out, w.Signature)
+		if e == nil || told && e.Anomaly.Cause != w.Cause {
+			return
 		}
+		told = told || e.Anomaly.Cause == w.Cause
+		w.Evidence, w.Explanation = e, e.Anomaly.Explanation // the explanation and the picture are of one run
 	}, beside)
 	if beside > 1 {
 		r.Beside = beside

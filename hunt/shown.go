@@ -21,7 +21,7 @@ type shown struct {
 // by is a runner whose runs are counted.
 func (x *shown) by(p Runner, sig Signature) Runner {
 	return watch{p, func(out *Outcome) {
-		_, names := explain(out, sig)
+		names := anomaliesOf(out, sig)
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		for _, name := range names {

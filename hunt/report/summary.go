@@ -271,6 +271,9 @@ func advice(w *hunt.Counterexample) (says, do []string) {
 		return nil, nil
 	}
 	a := w.Evidence.Anomaly
+	if verdict.GeneralCause(w.Anomaly, w.Cause) == a.Cause { // the search has seen more of it than this one run shows
+		a.Cause = w.Cause
+	}
 	if once || slices.ContainsFunc(w.Without, func(r hunt.Mitigation) bool { return bystander(w, r.Rate) }) {
 		a.Suspect = nil // what its history suspects may have had no part in it
 	}
