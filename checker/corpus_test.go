@@ -147,7 +147,10 @@ func evidenceIsNeeded(t interface {
 		if !shows(evidence, in, a) {
 			// What tells that the lock is no mutex is out of sight, and of a mutex the same shows that
 			// the confirmation is false.
-			disproved := func(b Anomaly) bool { return b.Name == "false-belief" && slices.Equal(b.Grants, a.Grants) }
+			// Or another entry, by which the hold may have lasted, is out of sight.
+			disproved := func(b Anomaly) bool {
+				return (b.Name == "false-belief" || b.Cause == confirmedLost) && slices.Equal(b.Grants, a.Grants)
+			}
 			if a.Name == "granted-early" && !isMutex(in) && slices.ContainsFunc(Check(evidence).Anomalies, disproved) {
 				continue
 			}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -24,6 +25,25 @@ func (e *earlyPair) confirmedLater() (*grant, *renewal) {
 	return nil, nil
 }
 
+// confirmedLost is the cause of a grant that came when the older lease had ended by all that had been promised. It is in force only by the lock's
+// answer to the release, which was sent after the newer grant. Of a mutex such an answer is a false-belief.
+const confirmedLost = "confirmed-lost"
+
+// releasedLater is such an older grant; nil for none.
+func (e *earlyPair) releasedLater() *grant {
+	k := e.newer.lock
+	if e.renewed || e.newer.promisedBy(e.from) <= e.from { // the newer one is in force by such a word itself
+		return nil
+	}
+	for _, g := range e.older {
+		lasts := func(o *grant) bool { return o.mayLast(e.from) }
+		if g.releaseHeld() && g.renewed.provesBeyond(e.from) == nil && !g.hasNoLease() && g.okT < e.newer.lo && !slices.ContainsFunc(k.inHoldOf(g), lasts) {
+			return g
+		}
+	}
+	return nil
+}
+
 // explainCrowd explains a grant that was one too many, and returns the refs of the evidence.
 func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	newer, first := e.newer, e.older[0]
@@ -43,6 +63,12 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 		var unsure []int32
 		a.Cause, what, unsure = newer.renewedEarly(e.from)
 		refs = append(refs, unsure...)
+	}
+	if over := e.releasedLater(); over != nil {
+		a.Cause = confirmedLost
+		a.Explanation = fmt.Sprintf("%s by %s, when %s's lease had ended %s before; the lock confirmed %s's release, sent %s later, as if it had been in force until then",
+			what, format.Instant(e.from), over.process, dur(e.from-over.promisedBy(e.from)), over.process, dur(over.release.invT-e.from))
+		return refs
 	}
 	if over, by := e.confirmedLater(); over != nil {
 		a.Cause = "renewed-early"
