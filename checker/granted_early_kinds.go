@@ -44,6 +44,20 @@ func (e *earlyPair) releasedLater() *grant {
 	return nil
 }
 
+// sinceEntry is how long before the newer grant the older client had entered the lock again, if nothing but the lease that it was promised then had time
+// left; 0 if not.
+func (e *earlyPair) sinceEntry() int64 {
+	g := e.older[0]
+	if g.mode != nested || e.n() > 1 || g.promisedBy(e.from) <= e.from {
+		return 0
+	}
+	lasts := func(o *grant) bool { return o != g && (o.hasNoLease() || o.mayLast(e.from)) }
+	if slices.ContainsFunc(g.lock.inHoldOf(g), lasts) {
+		return 0
+	}
+	return e.from - g.okT
+}
+
 // explainCrowd explains a grant that was one too many, and returns the refs of the evidence.
 func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	newer, first := e.newer, e.older[0]
@@ -84,6 +98,9 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 		}
 		a.Explanation = fmt.Sprintf("%s by %s, while %s out: %s left", what, format.Instant(e.from), permitWords(n), left)
 		return refs
+	}
+	if n := e.sinceEntry(); n > 0 {
+		a.Sizes["since_entry"] = n
 	}
 	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.evidenceAt(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
 		refs = coverEvidence(e) // as between two grants of a mutex

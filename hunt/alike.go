@@ -241,7 +241,9 @@ func (w *Counterexample) forgot() string {
 
 // sameMemory says that both show what servers lost in the same way. Of what is lost at once, the grants and the counter, it does not matter which one
 // shows, nor what else befell the run.
-func (w *Counterexample) sameMemory(o *Counterexample) bool { return w.forgot() != "" && w.forgot() == o.forgot() }
+func (w *Counterexample) sameMemory(o *Counterexample) bool {
+	return w.forgot() != "" && w.forgot() == o.forgot()
+}
 
 // byClocksOf says whose clocks are all that befell the run: a client's, or a server's; "" if there was more.
 func (w *Counterexample) byClocksOf() string {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/history"
 )
 
 // TestSameMemory: a service that keeps nothing loses the grants and the counter of the tokens at once. That is one bug.
@@ -36,6 +37,38 @@ func TestSameMemory(t *testing.T) {
 		{"a deadlock", of("granted-early", "kill"), of("deadlock", "kill"), false},
 	} {
 		if c.a.sameBug(c.b) != c.same || c.b.sameBug(c.a) != c.same {
+			t.Errorf("%s: one bug %v, want %v", c.name, !c.same, c.same)
+		}
+	}
+}
+
+// TestClockShown: what came once is no bug of others by the acts that were under way, if its record shows that a server's clock was the cause, and theirs
+// does not.
+func TestClockShown(t *testing.T) {
+	of := func(hits int, suspect *verdict.Suspect) *Counterexample {
+		w := &Counterexample{
+			Signature: Signature{Anomaly: "granted-early", Cause: "granted-early"}, Search: Rate{Hits: hits, Runs: 4},
+			Evidence: &Evidence{
+				Anomaly: verdict.Anomaly{Grants: []string{"A.1", "B.1"}, Suspect: suspect},
+				Events: []history.Event{
+					{Time: 1e6, Process: "A", F: history.Acquire, Type: history.OK, Grant: "A.1"},
+					{Time: 4e6, Process: "A", F: history.Release, Type: history.Invoke},
+					{Time: 9e6, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1"}},
+			},
+		}
+		if hits > 1 {
+			w.Acts = []Act{{Client: "A", Do: history.Release, Nth: 1, Without: Rate{Runs: withoutActRuns}, ByHolder: true}}
+		}
+		return w
+	}
+	clock := &verdict.Suspect{Fault: "clock", On: verdict.OnServer}
+	for _, c := range []struct {
+		name string
+		once *verdict.Suspect
+		same bool
+	}{{"no fault", nil, true}, {"a server's clock", clock, false}} {
+		a, b := of(4, nil), of(1, c.once)
+		if a.sameBug(b) != c.same || b.sameBug(a) != c.same {
 			t.Errorf("%s: one bug %v, want %v", c.name, !c.same, c.same)
 		}
 	}

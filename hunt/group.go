@@ -95,7 +95,7 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 	case w.sameSchedule(o):
 		return true
 	case w.comparable():
-		return len(w.necessary()) > 0 && slices.Equal(w.necessary(), o.Evidence.underWay())
+		return w.countedByServer() == o.countedByServer() && len(w.necessary()) > 0 && slices.Equal(w.necessary(), o.Evidence.underWay())
 	}
 	return o.comparable() && o.sameBug(w)
 }

@@ -123,6 +123,10 @@ func TestSameBug(t *testing.T) {
 		}}
 		return w
 	}
+	givenBack := func(w *Counterexample) *Counterexample {
+		w.Evidence.Events = append(w.Evidence.Events, history.Event{Index: 5, Time: 55e5, Process: "A", F: history.Release, Type: history.Invoke, Grant: "A.1"})
+		return w
+	}
 	byFault := func(w *Counterexample) *Counterexample {
 		w.Faults = 1
 		return w
@@ -284,9 +288,10 @@ func TestSameBug(t *testing.T) {
 		"one more than the holder's own":                                    {of("granted-early", "", own), of("granted-early", "", own, renewal), false},
 		"tokens or an overlap, and an overlap":                              {of("token-regression", "or-overlap"), of("double-grant", ""), true},
 		"a token and an overlap of one race":                                {raced(of("token-reuse", ""), 3e6, 6e6), raced(of("granted-early", "granted-early"), 4e6, 7e6), true},
-		"a token of a later request, and a race":                            {raced(of("token-reuse", ""), 6e6, 9e6), raced(of("granted-early", "granted-early"), 4e6, 7e6), false},
-		"a token of a race, and an overlap of a later request":              {raced(of("token-reuse", ""), 3e6, 6e6), raced(of("granted-early", "granted-early"), 6e6, 9e6), false},
-		"a token given much later, and a race":                              {raced(of("token-reuse", ""), 3e6, 9e8), raced(of("granted-early", "granted-early"), 4e6, 7e6), false},
+		"a token of a later request, and a race":                            {raced(of("token-reuse", ""), 6e6, 9e6), raced(of("granted-early", "granted-early"), 4e6, 7e6), true},
+		"a token of a race, and an overlap of a later request":              {raced(of("token-reuse", ""), 3e6, 6e6), raced(of("granted-early", "granted-early"), 6e6, 9e6), true},
+		"a token given back, and a race":                                    {givenBack(raced(of("token-reuse", ""), 6e6, 9e6)), raced(of("granted-early", "granted-early"), 4e6, 7e6), false},
+		"a token given when the lease was over, and a race":                 {raced(of("token-reuse", ""), 3e6, 2e9), raced(of("granted-early", "granted-early"), 4e6, 7e6), false},
 		"a token of a race, and one that takes a fault":                     {raced(of("token-reuse", ""), 3e6, 6e6), raced(by("granted-early", "a pause of a client"), 4e6, 7e6), false},
 		"tokens, and an overlap":                                            {of("token-regression", ""), of("double-grant", ""), false},
 		"tokens or an overlap, and an overlap by a fault":                   {of("token-regression", "or-overlap"), by("double-grant", "a pause of a client"), false},

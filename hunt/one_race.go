@@ -3,15 +3,14 @@ package hunt
 import (
 	"slices"
 
-	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
 
-// oneRace says that one token was given twice because two clients took the lock in one race, which the other counterexample shows as
-// an overlap: both looked, found it free, and counted on from the same token.
+// oneRace says that one token was given twice because two clients had the lock at once, which the other counterexample shows as an overlap: both
+// found it free in one race and counted on from the same token, or the lock took one of them for the other, and gave it what that had.
 func (w *Counterexample) oneRace(o *Counterexample) bool {
-	return w.Anomaly == "token-reuse" && o.Anomaly == "granted-early" && o.needsNoMore(w.Signature) && w.Evidence.takenAtOnce() && o.Evidence.takenAtOnce()
+	return w.Anomaly == "token-reuse" && o.Anomaly == "granted-early" && o.needsNoMore(w.Signature) && w.Evidence.overlap() && o.Evidence.overlap()
 }
 
 // drawsLate says that tokens do not follow the order of the grants, or that two clients held the lock at once, if a client's messages are late or
@@ -26,9 +25,8 @@ func (w *Counterexample) drawsLate() bool {
 // delaying are the faults that stop a client, or by which its messages are late or lost.
 var delaying = []string{"pause", "cut", "hold", "withhold", "slow", "reset", "loss", "flap"}
 
-// takenAtOnce says that the evidence is of two requests that were under way at once, and of which each was granted while the other's
-// lease had hardly begun.
-func (e *Evidence) takenAtOnce() bool {
+// overlap says that the evidence is of two grants to two clients, and that the second came while the first one's lease ran and had not been given back.
+func (e *Evidence) overlap() bool {
 	if e == nil || len(e.Anomaly.Grants) != 2 {
 		return false
 	}
@@ -40,7 +38,9 @@ func (e *Evidence) takenAtOnce() bool {
 	if second.Time < first.Time {
 		first, second = second, first
 	}
-	return verdict.Early{Lease: first.Lease, Left: first.Time + first.Lease - second.Time, Asked: first.Time - second.Since}.AtOnce()
+	return second.Time < first.Since+first.Lease && !slices.ContainsFunc(e.Events, func(r history.Event) bool {
+		return r.F == history.Release && r.Type == history.Invoke && r.Grant == first.Grant && r.Time < second.Time
+	})
 }
 
 // granted is the answer that a grant came with, of one that says since when its lease can run.

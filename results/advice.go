@@ -102,7 +102,7 @@ var advices = []advice{
 	{"token-reuse", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},
 	{"token-reuse", "went-back", nil, "the counter of the tokens went back: it expired, or was deleted or lost",
 		"keep the counter for good, apart from the lock's key, which expires and is deleted", "guides/mitigations.md#tokens"},
-	{"token-reuse", "", nil, "two grants carry one token: not every grant draws a new one, or the counter went back",
+	{"token-reuse", "", nil, "two grants carry one token: not every grant draws a new one, the counter went back, or the lock takes two clients for one owner",
 		"raise the counter in the same step that takes the lock, in the service and not in the client, and let nothing delete it", "guides/mitigations.md#tokens"},
 
 	{"granted-early", "renewed-early", nil, "a lease that had ended was renewed although another client held the lock",
@@ -143,10 +143,12 @@ var advices = []advice{
 		"taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", afterRenewal, "the lock was given away right after its holder had renewed the lease: the renewal may have freed it",
 		"let a renewal compare the owner and extend the lease in one step, and delete nothing", "guides/mitigations.md#renewing"},
+	{"granted-early", "granted-early", ofEntry, "an inner acquire promised a lease that the lock did not keep: it ended with that of the outer one",
+		"start the lease anew in the step that counts the entry, or promise no more than is left of it", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", shareOfLease, "the lock was given away after % of the lease that it had promised",
 		"give the key the expiry that its client counts on, in the same step that takes it", "guides/mitigations.md#short-lease"},
-	{"granted-early", "granted-early", atOnce, "two clients were granted the lock at the same moment: whether it is free and taking it are two steps",
-		"look and take in one step: set if absent, compare and swap, a unique key", "guides/mitigations.md#one-step"},
+	{"granted-early", "granted-early", atOnce, "two clients were granted the lock at the same moment: whether it is free and taking it are two steps, or it takes both for one owner",
+		"look and take in one step, as set if absent, compare and swap, a unique key; and give each client an owner's name of its own", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", ofPermits, "the service let more clients in than there are permits, while the leases of the others had time left",
 		"count those who hold a permit and take one in the same step; a permit is free when its own holder gives it back, or its lease is over", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", nil, "the service gave the lock away while another client's lease had time left",
@@ -424,6 +426,11 @@ func (s seen) early() []verdict.Early {
 // ofPermits fits a semaphore.
 func ofPermits(s seen) (string, bool) {
 	return "", len(s.list) > 0 && s.list[0].Sizes["permits"] > 0
+}
+
+// ofEntry fits if nothing but the lease that an inner acquire had been promised was left, each time.
+func ofEntry(s seen) (string, bool) {
+	return "", len(s.list) > 0 && !slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["since_entry"] == 0 })
 }
 
 // atOnce fits where the second grant came as soon as the first, most of the time.

@@ -146,6 +146,7 @@ func TestAdviceFits(t *testing.T) {
 		{"permits without leases", checker.Group{Name: "double-grant"}, Run{}, []checker.Anomaly{{Name: "double-grant", Sizes: map[string]int64{"permits": 2}}}, "more clients in than there are permits", "one-step", false},
 		{"a mutex without leases", checker.Group{Name: "double-grant"}, Run{}, []checker.Anomaly{{Name: "double-grant"}}, "to two clients at once", "one-step", false},
 		{"rounded down", checker.Group{Name: "granted-early", Cause: "rounded"}, Run{}, early(9, flat(21*ms), by("clock", verdict.OnClient)), "less than a millisecond before its time", "short-lease", false},
+		{"an entry", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, []checker.Anomaly{{Name: "granted-early", Sizes: map[string]int64{"since_entry": 1e8, "lease": 25e7, "remaining": 15e7}}}, "an inner acquire promised a lease", "short-lease", false},
 		{"the release of what was lost", checker.Group{Name: "granted-early", Cause: "confirmed-lost"}, Run{}, early(9, flat(400*ms), nil), "was confirmed that its client had lost", "answers", false},
 		{"a lease counted from the answer", checker.Group{Name: "granted-early", Cause: "counted-late"}, Run{}, early(9, flat(400*ms), by("hold", verdict.OnClient)), "it is counted from the answer, or from a request that was sent again", "lost-answer", false},
 		{"a delayed release", checker.Group{Name: "granted-early", Cause: "late-release"}, Run{}, early(9, flat(400*ms), by("hold", verdict.OnClient)), "freed the lock when another client had it", "wrong-release", false},
