@@ -1,7 +1,9 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/picklock/picklock/checker/verdict"
 )
@@ -45,7 +47,7 @@ func (g *grant) countedFrom(t int64) (c lateCount, ok bool) {
 	switch r := g.renewed.furthest(t); {
 	case !g.grantedBeyond(t) && r != nil && r.until > t && r.inv >= 0:
 		c = lateCount{of: g, asked: r.inv, sent: r.invT, begun: r.until - r.lease, lease: r.lease}
-	case g.grantedBeyond(t) && g.inv >= 0:
+	case g.grantedBeyond(t) && g.inv >= 0 && !g.rivalled():
 		c = lateCount{of: g, asked: g.inv, sent: g.invT, begun: g.since, lease: g.lease}
 		if !g.foundFree() {
 			c.sent, c.freed = g.waitedUntil()
@@ -54,6 +56,20 @@ func (g *grant) countedFrom(t int64) (c lateCount, ok bool) {
 	c.end = satAdd(c.sent, c.lease)
 	// A client that waits asks again and again, and which of its requests was granted is not known: none does so only twice in a lease.
 	return c, c.of != nil && (c.freed == nil || c.begun-c.sent >= c.lease/2)
+}
+
+// rivalled says that another client may have had the lock before g, by a request whose answer came later than g's, or is not known. Who has the lock when
+// is not known then.
+func (g *grant) rivalled() bool {
+	k := g.lock
+	later := k.grants[g.n+1 : min(len(k.grants), int(g.n)+1+maxBetween)]
+	if slices.ContainsFunc(later, func(o *grant) bool { return o.process != g.process && o.inv >= 0 && o.invT < g.invT }) {
+		return true
+	}
+	n, _ := slices.BinarySearchFunc(k.acquires, g.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	return slices.ContainsFunc(k.acquires[max(0, n-maxBetween):n], func(o *op) bool {
+		return o.process != g.process && o.typ == tInfo && satAdd(o.endT, g.lease) > g.invT
+	})
 }
 
 // foundFree says that the lock was free when the grant was asked for, by all that is known.

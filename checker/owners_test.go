@@ -40,10 +40,14 @@ func drawOwned(t *rapid.T) []ownedGrant {
 	return out
 }
 
-// goesOn is the client's next grant, if it came while the older lease lasted.
+// goesOn is the client's next grant, if it came while the older lease lasted, or may have. One of which its client learnt late may have begun late,
+// and whether a release was carried out is not known.
 func (g ownedGrant) goesOn(grants []ownedGrant) *ownedGrant {
-	i := slices.Index(grants, g) + 1
-	if i == len(grants) || grants[i].process != g.process || g.release > 0 || g.since+g.lease <= max(grants[i].inv, grants[i].since) {
+	i, end := slices.Index(grants, g)+1, g.since+g.lease
+	if g.ok > g.since {
+		end = g.ok + g.lease
+	}
+	if i == len(grants) || grants[i].process != g.process || end <= max(grants[i].inv, grants[i].since) {
 		return nil
 	}
 	return &grants[i]
