@@ -170,12 +170,12 @@ func (e *Evidence) victims() (older, newer string, ok bool) {
 }
 
 // claimed is the act of a client that no longer held the lock, if it is what is wrong by itself: it was answered
-// as if the client did, or it freed another client's lock. "" if the anomaly is none of such an act.
+// as if the client did, which may be all that makes another grant early, or it freed another client's lock. "" if the anomaly is none of such an act.
 func (e *Evidence) claimed() string {
 	switch {
 	case e == nil:
 		return ""
-	case e.Anomaly.Name == "wrong-release":
+	case e.Anomaly.Name == "wrong-release", e.Anomaly.Cause == "confirmed-lost":
 		return history.Release
 	case e.Anomaly.Name == "false-belief":
 		return map[string]string{"held": history.Holds, "extended": history.Renew, "released": history.Release}[e.Anomaly.Cause]
