@@ -58,6 +58,20 @@ func (e *earlyPair) sinceEntry() int64 {
 	return e.from - g.okT
 }
 
+// sinceInner is how long before the newer grant the older client had released one entry of the hold that it still had; 0 if it had not.
+func (e *earlyPair) sinceInner() int64 {
+	g := e.older[0]
+	if e.n() > 1 || !g.lock.nested {
+		return 0
+	}
+	for _, o := range slices.Backward(g.lock.releasedBefore(e.from)) {
+		if o.process == g.process && o.typ == tOK && o.grant.ofHold() == g.ofHold() {
+			return e.from - o.invT
+		}
+	}
+	return 0
+}
+
 // explainCrowd explains a grant that was one too many, and returns the refs of the evidence.
 func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	newer, first := e.newer, e.older[0]
@@ -101,6 +115,9 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	}
 	if n := e.sinceEntry(); n > 0 {
 		a.Sizes["since_entry"] = n
+	}
+	if n := e.sinceInner(); n > 0 {
+		a.Sizes["since_inner"] = n
 	}
 	if w := newer.givenWithin(); !e.renewed && newer.mode == exclusive && first.mode == exclusive && len(newer.evidenceAt(e.from)) > 1 && first.aliveOver(w.from, w.to) && !first.startsAt(w.from) {
 		refs = coverEvidence(e) // as between two grants of a mutex

@@ -143,6 +143,8 @@ var advices = []advice{
 		"taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 	{"granted-early", "granted-early", afterRenewal, "the lock was given away right after its holder had renewed the lease: the renewal may have freed it",
 		"let a renewal compare the owner and extend the lease in one step, and delete nothing", "guides/mitigations.md#renewing"},
+	{"granted-early", "granted-early", afterInner, "the lock was given away right after its holder had released an inner entry: that release may have freed all of it",
+		"count the entries by owner, and take away one only, in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "granted-early", ofEntry, "an inner acquire promised a lease that the lock did not keep: it ended with that of the outer one",
 		"start the lease anew in the step that counts the entry, or promise no more than is left of it", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", shareOfLease, "the lock was given away after % of the lease that it had promised",
@@ -426,6 +428,14 @@ func (s seen) early() []verdict.Early {
 // ofPermits fits a semaphore.
 func ofPermits(s seen) (string, bool) {
 	return "", len(s.list) > 0 && s.list[0].Sizes["permits"] > 0
+}
+
+// afterInner fits if the lock was given away each time within a tenth of the lease after its holder had released an inner entry.
+func afterInner(s seen) (string, bool) {
+	return "", len(s.list) > 0 && !slices.ContainsFunc(s.list, func(a checker.Anomaly) bool {
+		since := a.Sizes["since_inner"]
+		return since == 0 || since >= a.Sizes["lease"]/10
+	})
 }
 
 // ofEntry fits if nothing but the lease that an inner acquire had been promised was left, each time.
