@@ -119,7 +119,7 @@ func (h *Search) shrinkAll(ctx context.Context, p *team, o FinishOptions) {
 
 // shrinkCounterexample makes one counterexample as small as it goes.
 func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, beside func() int, w *Counterexample, s *scenarios.Scenario) {
-	k := &shrinker{h: h, runner: p, beside: beside, sig: w.Signature, budget: shrinkBudget}
+	k := &shrinker{h: h, runner: p, beside: beside, sig: w.Signature, record: w.Evidence, budget: shrinkBudget}
 	rate, err := k.measure(ctx, s)
 	var needed []string
 	if k.hitRate > 0 {

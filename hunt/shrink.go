@@ -22,6 +22,7 @@ type shrinker struct {
 	runner        Runner
 	beside        func() int // how many runs there may be side by side just now; nil: one
 	sig           Signature
+	record        *Evidence // of one run that showed it; nil: none is known
 	runs          int
 	budget        int      // of runs
 	acceptedSteps []string // the schedules that were kept before the last one
@@ -96,6 +97,7 @@ type edit struct {
 }
 
 func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenarios.Scenario, []string) {
+	s = k.toCore(ctx, s)
 	tried := map[string]bool{key(s): true}
 	var needed []string
 	failed := 0 // candidates in a row
