@@ -29,8 +29,9 @@ func (k *shrinker) toCore(ctx context.Context, s *scenarios.Scenario) *scenarios
 	return s
 }
 
-// core is the schedule without the moves that the record of one run does not need: what stays is what the anomaly's events are of, what the same
-// clients read and write in these sections, and what they wait for; works says whether they go on working as long. nil if the record does not tell.
+// core is the schedule without the clients and moves that the record of one run does not need: what stays is what the anomaly's events are of, what the
+// same clients read and write in these sections, what they wait for, and their releases, without which others would wait in vain. works says whether they
+// go on working as long. nil if the record does not tell.
 func (e *Evidence) core(s *scenarios.Scenario, works bool) *scenarios.Scenario {
 	if e == nil || e.LeftOut > 0 {
 		return nil
@@ -39,6 +40,7 @@ func (e *Evidence) core(s *scenarios.Scenario, works bool) *scenarios.Scenario {
 	out := clone(s)
 	for _, c := range s.Clients {
 		if len(needed[c]) == 0 {
+			dropClient(out, c)
 			continue
 		}
 		nth := map[string]int{}
@@ -54,7 +56,7 @@ func (e *Evidence) core(s *scenarios.Scenario, works bool) *scenarios.Scenario {
 				return false
 			case scenarios.Work:
 				return !works || !needed[c][act{history.Acquire, section}]
-			case history.Read, history.Write:
+			case history.Read, history.Write, history.Release:
 				return !needed[c][act{history.Acquire, section}] && !needed[c][act{do, nth[do]}]
 			}
 			return !needed[c][act{do, nth[do]}]
