@@ -66,9 +66,21 @@ func (s spaces) of(t *testing.T, pid int) *os.File {
 	return s.net[number]
 }
 
-// left lists what processes still live in the namespaces, and what is mounted of the run's
-// folder.
-func (s spaces) left(dir string) (out []string) {
+// left lists what processes live in the namespaces for good, and what stays mounted of the run's folder. A process that ends has no command line
+// any more, by which a run's are known, while it is still in them.
+func (s spaces) left(dir string) []string {
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		out := s.inhabitants(dir)
+		if len(out) == 0 || time.Now().After(deadline) {
+			return out
+		}
+		time.Sleep(5 * time.Millisecond) // no event tells of the end of another process's children
+	}
+}
+
+// inhabitants lists what is in them now.
+func (s spaces) inhabitants(dir string) (out []string) {
 	processes, _ := filepath.Glob("/proc/[0-9]*")
 	for _, p := range processes {
 		if p == fmt.Sprintf("/proc/%d", os.Getpid()) {
