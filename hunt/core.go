@@ -55,26 +55,26 @@ func (e *Evidence) core(s *scenarios.Scenario, works bool) *scenarios.Scenario {
 			case scenarios.Wait:
 				return false
 			case scenarios.Work:
-				return !works || !needed[c][act{history.Acquire, section}]
+				return !works || !needed[c][nthOp{history.Acquire, section}]
 			case history.Read, history.Write, history.Release:
-				return !needed[c][act{history.Acquire, section}] && !needed[c][act{do, nth[do]}]
+				return !needed[c][nthOp{history.Acquire, section}] && !needed[c][nthOp{do, nth[do]}]
 			}
-			return !needed[c][act{do, nth[do]}]
+			return !needed[c][nthOp{do, nth[do]}]
 		})
 	}
 	return out
 }
 
-// act is a client's nth operation of a kind.
-type act struct {
+// nthOp is a client's nth operation of a kind.
+type nthOp struct {
 	do  string
 	nth int
 }
 
 // acts are the operations that the anomaly's events are of, by client.
-func (e *Evidence) acts() map[string]map[act]bool {
-	out := map[string]map[act]bool{}
-	nth, open := map[string]map[string]int{}, map[string]act{}
+func (e *Evidence) acts() map[string]map[nthOp]bool {
+	out := map[string]map[nthOp]bool{}
+	nth, open := map[string]map[string]int{}, map[string]nthOp{}
 	for _, ev := range e.Events {
 		if ev.Process == history.Nemesis {
 			continue
@@ -84,11 +84,11 @@ func (e *Evidence) acts() map[string]map[act]bool {
 				nth[ev.Process] = map[string]int{}
 			}
 			nth[ev.Process][ev.F]++
-			open[ev.Process] = act{ev.F, nth[ev.Process][ev.F]}
+			open[ev.Process] = nthOp{ev.F, nth[ev.Process][ev.F]}
 		}
 		if a := open[ev.Process]; a.do == ev.F && slices.Contains(e.Anomaly.Events, ev.Index) {
 			if out[ev.Process] == nil {
-				out[ev.Process] = map[act]bool{}
+				out[ev.Process] = map[nthOp]bool{}
 			}
 			out[ev.Process][a] = true
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/picklock/picklock/scenarios"
 )
@@ -98,9 +99,12 @@ func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenario
 func (k *shrinker) leaveAway(ctx context.Context, s *scenarios.Scenario, tried map[string]bool, ends bool) (*scenarios.Scenario, []string) {
 	var needed []string
 	failed := 0 // candidates in a row
+	next := 0   // the edit with which to go on: those before it were tried on what was a little larger
 	for again := true; again && ctx.Err() == nil && k.runs < k.budget; {
 		var all []candidate
 		all, needed = k.candidates(s, tried, ends)
+		n := slices.IndexFunc(all, func(c candidate) bool { return c.at >= next })
+		all = slices.Concat(all[max(0, n):], all[:max(0, n)])
 		again = false
 		for len(all) > 0 && !again && k.runs < k.budget && ctx.Err() == nil {
 			some := all[:min(len(all), k.atOnce(failed))]
@@ -116,7 +120,7 @@ func (k *shrinker) leaveAway(ctx context.Context, s *scenarios.Scenario, tried m
 				}
 			}
 			if again = kept >= 0; again {
-				failed = 0
+				failed, next = 0, some[kept].at
 				tried[key(some[kept].smaller)] = true
 				k.acceptedSteps = append(k.acceptedSteps, string(s.Write()))
 				s = some[kept].smaller
@@ -129,6 +133,7 @@ func (k *shrinker) leaveAway(ctx context.Context, s *scenarios.Scenario, tried m
 // candidate is a schedule from which something was left away.
 type candidate struct {
 	edit
+	at      int // which of all edits it is
 	smaller *scenarios.Scenario
 }
 
@@ -136,7 +141,7 @@ type candidate struct {
 // that leave away most; needed is what cannot be left away, as was tried before.
 func (k *shrinker) candidates(s *scenarios.Scenario, tried map[string]bool, ends bool) (all []candidate, needed []string) {
 	listed := map[string]bool{}
-	for _, e := range edits(s) {
+	for at, e := range edits(s) {
 		if e.ends != ends {
 			continue
 		}
@@ -154,7 +159,7 @@ func (k *shrinker) candidates(s *scenarios.Scenario, tried map[string]bool, ends
 			}
 		case !listed[id]:
 			listed[id] = true
-			all = append(all, candidate{e, smaller})
+			all = append(all, candidate{e, at, smaller})
 		}
 	}
 	return all, needed
