@@ -59,3 +59,25 @@ func TestCountedLate(t *testing.T) {
 		}
 	}
 }
+
+// TestEvidenceTellsTheCause: of a run's anomalies of one kind, the one with the very cause is the evidence, if there is one.
+func TestEvidenceTellsTheCause(t *testing.T) {
+	early := func(cause string, at int64) verdict.Anomaly {
+		return verdict.Anomaly{Name: "granted-early", Property: verdict.Exclusion, Cause: cause, Time: at, Grants: []string{"A.1", "B.1"}}
+	}
+	sig := Signature{Anomaly: "granted-early", Cause: countedLate}
+	for _, c := range []struct {
+		name string
+		list []verdict.Anomaly
+		want string
+	}{
+		{"first the general one", []verdict.Anomaly{early("granted-early", 1), early(countedLate, 2)}, countedLate},
+		{"first the very one", []verdict.Anomaly{early(countedLate, 1), early("granted-early", 2)}, countedLate},
+		{"the general one only", []verdict.Anomaly{early("granted-early", 1)}, "granted-early"},
+	} {
+		got := evidenceOf(&Outcome{Verdict: verdict.Verdict{Anomalies: c.list}}, sig)
+		if got == nil || got.Anomaly.Cause != c.want {
+			t.Errorf("%s: %+v, want the cause %s", c.name, got, c.want)
+		}
+	}
+}

@@ -271,7 +271,7 @@ func advice(w *hunt.Counterexample) (says, do []string) {
 		return nil, nil
 	}
 	a := w.Evidence.Anomaly
-	if verdict.GeneralCause(w.Anomaly, w.Cause) == a.Cause { // the search has seen more of it than this one run shows
+	if a.Name == w.Anomaly && a.Cause == verdict.GeneralCause(w.Anomaly, w.Cause) { // the search has seen more of it than this one run shows
 		a.Cause = w.Cause
 	}
 	if once || slices.ContainsFunc(w.Without, func(r hunt.Mitigation) bool { return bystander(w, r.Rate) }) {

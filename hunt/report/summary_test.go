@@ -127,6 +127,23 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
+// TestCauseOfTheSearch: if the last replay tells less of the cause than the search has seen, the cause that its title has is said, and no other.
+func TestCauseOfTheSearch(t *testing.T) {
+	for _, c := range []struct{ anomaly, cause, told, want string }{
+		{"granted-early", "freed-more", "granted-early", "a release freed more of the lock"},
+		{"granted-early", "granted-early", "granted-early", "the service gave the lock away"},
+		{"granted-early", "late-release", "granted-early", "the service gave the lock away"},
+	} {
+		w := &hunt.Counterexample{
+			Signature: hunt.Signature{Anomaly: c.anomaly, Cause: c.cause}, Search: hunt.Rate{Hits: 4, Runs: 4},
+			Evidence: &hunt.Evidence{Anomaly: verdict.Anomaly{Name: c.anomaly, Cause: c.told}},
+		}
+		if says, _ := advice(w); len(says) != 1 || !strings.HasPrefix(says[0], c.want) {
+			t.Errorf("%s, of which a replay tells %s: %q, want %q", c.cause, c.told, says, c.want)
+		}
+	}
+}
+
 // TestMayNotBeMinimal: what may not be the least is not said to take all of it.
 func TestMayNotBeMinimal(t *testing.T) {
 	r := result()

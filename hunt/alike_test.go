@@ -73,3 +73,29 @@ func TestClockShown(t *testing.T) {
 		}
 	}
 }
+
+// A lease that a server's clock counts ends early if that is set forward, and late if it is set back: one bug. What a client's
+// clock does is another one, and so is what no clock did.
+func TestCountedByServer(t *testing.T) {
+	of := func(anomaly, cause, fault string, on verdict.Side) *Counterexample {
+		return &Counterexample{
+			Signature: Signature{Anomaly: anomaly, Cause: cause}, Search: Rate{Hits: 3, Runs: 3},
+			Evidence: &Evidence{Anomaly: verdict.Anomaly{Name: anomaly, Cause: cause, Suspect: &verdict.Suspect{Fault: fault, On: on}}},
+		}
+	}
+	early := of("granted-early", "granted-early", "clock", verdict.OnServer)
+	for name, c := range map[string]struct {
+		w    *Counterexample
+		want bool
+	}{
+		"set back, and the holder crashed": {of("deadlock", "crashed-holder", "clock", verdict.OnServer), true},
+		"the holder crashed":               {of("deadlock", "crashed-holder", "kill", verdict.OnClient), false},
+		"a client's clock":                 {of("deadlock", "crashed-holder", "clock", verdict.OnClient), false},
+		"a server crashed":                 {of("deadlock", "", "kill", verdict.OnServer), false},
+		"tokens by that clock":             {of("token-reuse", "", "clock", verdict.OnServer), false},
+	} {
+		if got := early.sameBug(c.w) && c.w.sameBug(early); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
