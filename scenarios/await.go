@@ -113,3 +113,26 @@ func (r *Runner) passed(a *Await) error {
 	}
 	return nil
 }
+
+// outlived is an ErrBusy if the lease of the client that waits ended in a wait that began at an instant, although all its
+// waits and works since it asked for the lock were to be shorter than a lease, and no fault has touched the client. What
+// follows happens after the lease and shows something else.
+func (c *clientRunner) outlived(a *Await, began int64) error {
+	if !a.Or.some() || c.planned >= c.scenario.TTL || a.ofLease() {
+		return nil
+	}
+	now := c.stage.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := c.clients[c.client]
+	if own.granted == 0 || own.released != 0 || own.watchdog || own.until <= began || own.until > now {
+		return nil
+	}
+	if slices.ContainsFunc(c.track, func(st *faultState) bool { return st.begun && st.Fault.touches(c.client, c.scenario.Clients) }) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s's own lease ended while it waited", ErrBusy, c.client)
+}
+
+// ofLease says that a wait is for a time by some client's lease.
+func (a *Await) ofLease() bool { return a.What == leaseEvent.what || a.Since == leaseOver }

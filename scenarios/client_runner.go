@@ -53,6 +53,7 @@ type clientRunner struct {
 	former  bool           // it has released the lock since it last asked for it
 	expired bool           // and has seen that its lease is over: it changes nothing any more
 	kills   int            // of its process that it knows of
+	planned time.Duration  // what its works and its waits that end at a time were to last since it last asked for the lock
 }
 
 func (c *clientRunner) at(where Where, m Move) Trigger {
@@ -80,6 +81,7 @@ func (c *clientRunner) move(ctx context.Context, m Move) error {
 	}
 	if m.Do == Work {
 		span := m.Span.Of(c.scenario.TTL)
+		c.planned += span
 		end := c.stage.Now() + int64(span)
 		t := time.NewTimer(span)
 		defer t.Stop()
@@ -98,9 +100,13 @@ func (c *clientRunner) move(ctx context.Context, m Move) error {
 // wait is a client's own waiting, for what must come if its words do not say otherwise.
 func (c *clientRunner) wait(ctx context.Context, m Move) error {
 	began := c.stage.Now()
+	c.planned += m.Await.Or.Of(c.scenario.TTL)
 	outcome, err := c.awaitFor(ctx, m.Await)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if err == nil {
+		err = c.outlived(m.Await, began)
 	}
 	if err != nil {
 		outcome = err.Error()
@@ -200,6 +206,7 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		}
 	case m.Do == history.Acquire:
 		c.entries, c.shared, c.second, c.expired, c.former = 0, m.Shared, m.Second, false, false
+		c.planned = 0
 		if d.Outcome == workloads.Granted {
 			c.entries = 1
 			c.granted(c.client)

@@ -92,6 +92,18 @@ func (f *Fault) momentary() bool {
 	return w.momentary != nil && w.momentary(f)
 }
 
+// touches says that a fault may delay what a client does or asks: it hits the client, its link, or a server.
+func (f *Fault) touches(client string, clients []string) bool {
+	if slices.Contains(f.Nodes, client) || slices.Contains(f.Peers, client) {
+		return true
+	}
+	if len(f.Peers) > 0 { // the links between two sides
+		other := func(name string) bool { return name != client && slices.Contains(clients, name) }
+		return !slices.ContainsFunc(f.Nodes, other) && !slices.ContainsFunc(f.Peers, other)
+	}
+	return !slices.ContainsFunc(f.Nodes, func(name string) bool { return slices.Contains(clients, name) })
+}
+
 func always(*Fault) bool { return true }
 
 // noClient is the mistake of naming a client that is none.
