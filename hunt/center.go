@@ -48,7 +48,7 @@ func (k *shrinker) center(ctx context.Context, s *scenarios.Scenario) *scenarios
 			most = bisect(found, most, comes)
 		}
 		c := with((least + most) / 2)
-		if c == nil || key(c) == key(s) || k.runs >= k.budget || !k.same(ctx, c) {
+		if c == nil || key(c) == key(s) || k.runs >= k.budget || !k.same(ctx, c, 0) {
 			continue
 		}
 		k.acceptedSteps = append(k.acceptedSteps, string(s.Write()))

@@ -21,7 +21,7 @@ func (k *shrinker) toCore(ctx context.Context, s *scenarios.Scenario) *scenarios
 		if c = k.h.mutator.whole(c); c == nil || size(c) >= size(s) || k.over(ctx) != "" {
 			continue
 		}
-		if k.same(ctx, c) {
+		if k.same(ctx, c, keptAfter) {
 			k.acceptedSteps = append(k.acceptedSteps, string(s.Write()))
 			return c
 		}

@@ -13,12 +13,20 @@ type edit struct {
 	what   string
 	change func(s *scenarios.Scenario)
 	drops  bool // a part is taken away: if that fails, the part is needed
-	// ends: it is the release with which a client's program ends. Without it another client may wait for long, and so do all runs that show nothing.
-	// What is needed with it is needed without.
-	ends bool
+	phase  phase
 }
 
-// edits are all ways to make a schedule smaller, those that take away most first.
+// phase is when an edit is tried: those of a later one make runs longer, and are tried when nothing is left of the earlier ones. What is needed before
+// them is needed after them.
+type phase int
+
+const (
+	parts phase = iota
+	ends        // the release with which a client's program ends: without it another client may wait for long
+	words       // how long a fault or a move lasts: a fault that waits for no event may last longer than it had to
+)
+
+// edits are all ways to make a schedule smaller, of each phase those that take away most first.
 func edits(s *scenarios.Scenario) []edit {
 	var out []edit
 	for i, st := range s.TriggeredFaults {
@@ -48,20 +56,22 @@ func edits(s *scenarios.Scenario) []edit {
 		}
 		for i, m := range slices.Backward(s.Programs[c]) {
 			e := edit{what: c + "'s " + m.String(), change: func(s *scenarios.Scenario) { s.Programs[c] = slices.Delete(s.Programs[c], i, i+1) }, drops: true}
-			e.ends = m.Do == history.Release && i == len(s.Programs[c])-1
+			if m.Do == history.Release && i == len(s.Programs[c])-1 {
+				e.phase = ends
+			}
 			out = append(out, e)
 		}
 	}
 	for i, st := range s.TriggeredFaults {
 		if st.Until.Await != nil || st.Until.Move.Client != "" {
-			out = append(out, edit{change: func(s *scenarios.Scenario) { s.TriggeredFaults[i].Until = scenarios.Until{Or: st.Until.Or} }})
+			out = append(out, edit{phase: words, change: func(s *scenarios.Scenario) { s.TriggeredFaults[i].Until = scenarios.Until{Or: st.Until.Or} }})
 		}
-		out = append(out, edit{change: func(s *scenarios.Scenario) { round(&s.TriggeredFaults[i].Until.Or) }})
+		out = append(out, edit{phase: words, change: func(s *scenarios.Scenario) { round(&s.TriggeredFaults[i].Until.Or) }})
 	}
 	for _, c := range s.Clients {
 		for i := range s.Programs[c] {
 			out = append(out,
-				edit{change: func(s *scenarios.Scenario) { round(&s.Programs[c][i].Span) }},
+				edit{phase: words, change: func(s *scenarios.Scenario) { round(&s.Programs[c][i].Span) }},
 				edit{change: func(s *scenarios.Scenario) { s.Programs[c][i].Second = false }})
 		}
 	}

@@ -3,6 +3,7 @@ package hunt
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -85,7 +86,7 @@ func (w *Counterexample) scenario() (*scenarios.Scenario, error) {
 }
 
 // shrinkAll makes the counterexamples smaller, side by side. All runners help: those that are under way
-// share them, so that the last one has them all.
+// share them, so that the last one has them all. What hardly comes beside others is tried again with nothing beside it.
 func (h *Search) shrinkAll(ctx context.Context, p *team, o FinishOptions) {
 	queue := make(chan *Counterexample, len(h.counterexamples))
 	for _, steady := range []bool{true, false} {
@@ -99,6 +100,7 @@ func (h *Search) shrinkAll(ctx context.Context, p *team, o FinishOptions) {
 	var left atomic.Int32 // those that are not as small as they go
 	left.Store(int32(len(h.counterexamples)))
 	share := func() int { return max(1, p.size/max(1, int(left.Load()))) }
+	seldomBeside := make(chan *Counterexample, len(h.counterexamples))
 	var each sync.WaitGroup
 	for range p.size {
 		each.Go(func() {
@@ -106,7 +108,9 @@ func (h *Search) shrinkAll(ctx context.Context, p *team, o FinishOptions) {
 				s, err := w.scenario()
 				if err == nil && ctx.Err() == nil {
 					o.tell("shrink %s", w.Signature)
-					h.shrinkCounterexample(ctx, p, share, w, s)
+					if err := h.shrinkCounterexample(ctx, p, share, w, s); errors.Is(err, ErrSeldom) {
+						seldomBeside <- w
+					}
 				} else if err == nil {
 					w.Larger = timeOver
 				}
@@ -115,10 +119,17 @@ func (h *Search) shrinkAll(ctx context.Context, p *team, o FinishOptions) {
 		})
 	}
 	each.Wait()
+	close(seldomBeside)
+	for w := range seldomBeside {
+		if s, err := w.scenario(); err == nil && ctx.Err() == nil {
+			o.tell("shrink %s with nothing beside it", w.Signature)
+			_ = h.shrinkCounterexample(ctx, p, nil, w, s) // why it is not smaller is noted there
+		}
+	}
 }
 
-// shrinkCounterexample makes one counterexample as small as it goes.
-func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, beside func() int, w *Counterexample, s *scenarios.Scenario) {
+// shrinkCounterexample makes one counterexample as small as it goes. The error says why it was not tried.
+func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, beside func() int, w *Counterexample, s *scenarios.Scenario) error {
 	k := &shrinker{h: h, runner: p, beside: beside, sig: w.Signature, record: w.Evidence, budget: shrinkBudget}
 	rate, err := k.measure(ctx, s)
 	var needed []string
@@ -127,21 +138,27 @@ func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, beside func
 	}
 	if err == nil {
 		s, needed = k.shrink(ctx, s)
-		s = k.center(ctx, s)
+	}
+	larger := k.over(ctx)
+	if err != nil {
+		larger = err.Error()
+	} else {
+		s = k.center(ctx, s) // what it finds is no smaller
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if w.Larger = k.over(ctx); err != nil {
-		w.Larger = err.Error()
-	}
+	w.Larger = larger
 	if k.hitRate > 0 { // with many runs it is known better
 		w.Search, w.hitRate = rate, k.hitRate
+	} else if err == nil {
+		w.hitRate = 0
 	}
 	w.Needed, w.ShrinkRuns, w.acceptedSteps = needed, k.runs, k.acceptedSteps
 	if len(k.anomalies) > 0 {
 		w.Anomalies = k.anomalies
 	}
 	w.is(h.o.Target, s)
+	return err
 }
 
 // is makes a schedule the counterexample's own.

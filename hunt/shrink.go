@@ -90,19 +90,23 @@ func (k *shrinker) over(ctx context.Context) string {
 func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenarios.Scenario, []string) {
 	s = k.toCore(ctx, s)
 	tried := map[string]bool{key(s): true}
-	s, needed := k.leaveAway(ctx, s, tried, false)
-	s, ends := k.leaveAway(ctx, s, tried, true)
-	return s, append(needed, ends...)
+	var needed []string
+	for _, p := range []phase{parts, ends, words, parts, ends} { // without the words that name a part, it can be left away, too
+		var of []string
+		s, of = k.leaveAway(ctx, s, tried, p, needed)
+		needed = append(needed, of...)
+	}
+	return s, needed
 }
 
-// leaveAway makes the edits of one sort, those that take the last release of a program away or all others, until none is left that can be made.
-func (k *shrinker) leaveAway(ctx context.Context, s *scenarios.Scenario, tried map[string]bool, ends bool) (*scenarios.Scenario, []string) {
+// leaveAway makes the edits of one phase, until none is left that can be made. known is what is needed, as was tried in an earlier phase.
+func (k *shrinker) leaveAway(ctx context.Context, s *scenarios.Scenario, tried map[string]bool, p phase, known []string) (*scenarios.Scenario, []string) {
 	var needed []string
 	failed := 0 // candidates in a row
 	next := 0   // the edit with which to go on: those before it were tried on what was a little larger
 	for again := true; again && ctx.Err() == nil && k.runs < k.budget; {
 		var all []candidate
-		all, needed = k.candidates(s, tried, ends)
+		all, needed = k.candidates(s, tried, p, known)
 		n := slices.IndexFunc(all, func(c candidate) bool { return c.at >= next })
 		all = slices.Concat(all[max(0, n):], all[:max(0, n)])
 		again = false
@@ -110,6 +114,9 @@ func (k *shrinker) leaveAway(ctx context.Context, s *scenarios.Scenario, tried m
 			some := all[:min(len(all), k.atOnce(failed))]
 			all = all[len(some):]
 			kept := k.first(ctx, some)
+			if kept < 0 && ctx.Err() != nil {
+				break // they were not tried to their end
+			}
 			for i, c := range some {
 				if i == kept {
 					break // those behind it were not tried to their end
@@ -139,10 +146,10 @@ type candidate struct {
 
 // candidates are the schedules that are smaller than s by one edit and were not tried before, those first
 // that leave away most; needed is what cannot be left away, as was tried before.
-func (k *shrinker) candidates(s *scenarios.Scenario, tried map[string]bool, ends bool) (all []candidate, needed []string) {
+func (k *shrinker) candidates(s *scenarios.Scenario, tried map[string]bool, p phase, known []string) (all []candidate, needed []string) {
 	listed := map[string]bool{}
 	for at, e := range edits(s) {
-		if e.ends != ends {
+		if e.phase != p || slices.Contains(known, e.what) {
 			continue
 		}
 		smaller := clone(s)
@@ -174,6 +181,10 @@ func (k *shrinker) atOnce(failed int) int {
 	return max(1, min(mostAtOnce, failed+1, k.runsBeside(mostAtOnce*besideOfOne)/besideOfOne))
 }
 
+// keptAfter is after how many runs that show it a smaller schedule is kept, if it came nearly always before. They are half of
+// what a counterexample takes: what is left at the end is measured, and what was wrongly left away is taken back.
+const keptAfter = enoughHits / 2
+
 // How many runs of one candidate are made side by side: alone, and among others. Two failures in a row
 // reject it.
 const (
@@ -193,7 +204,7 @@ func (k *shrinker) runsBeside(most int) int {
 // -1: none. One behind it is not tried to its end.
 func (k *shrinker) first(ctx context.Context, some []candidate) int {
 	if len(some) == 1 {
-		if k.same(ctx, some[0].smaller) {
+		if k.same(ctx, some[0].smaller, keptAfter) {
 			return 0
 		}
 		return -1
@@ -207,7 +218,7 @@ func (k *shrinker) first(ctx context.Context, some []candidate) int {
 	for i, c := range some {
 		alone, end := context.WithCancel(ctx)
 		ends[i] = end
-		go func() { over <- tried{i, k.look(alone, ctx, c.smaller, besideOfOne)} }()
+		go func() { over <- tried{i, k.look(alone, ctx, c.smaller, keptAfter, besideOfOne)} }()
 	}
 	kept, shows := -1, looked{}
 	for range some {
@@ -234,12 +245,16 @@ type looked struct {
 	anomalies []string
 }
 
-// look runs a schedule until it is decided whether it steadily shows the signature, or until ctx ends. A
+// look runs a schedule until it is decided whether it steadily shows the signature, or so many runs showed it (0: as many as the test
+// wants), or until ctx ends. A
 // run that has begun is left to its end, which is that of running: a testbed is not broken off for it.
-func (k *shrinker) look(ctx, running context.Context, s *scenarios.Scenario, beside int) looked {
+func (k *shrinker) look(ctx, running context.Context, s *scenarios.Scenario, enough, beside int) looked {
 	var seen shown
 	p := within{seen.by(k.runner, k.sig), running}
-	r, ok := k.h.repeatBeside(ctx, p, s, k.sig, &sequential{hitRate: k.hitRate}, 0, k.runsBeside(beside))
+	if k.hitRate > 0 {
+		enough = 0 // that test needs as many as it needs
+	}
+	r, ok := k.h.repeatBeside(ctx, p, s, k.sig, &sequential{hitRate: k.hitRate}, enough, k.runsBeside(beside))
 	return looked{ok, r.Runs + r.Discarded, seen.list()}
 }
 
@@ -253,9 +268,9 @@ func (w within) Run(_ context.Context, s *scenarios.Scenario) (*Outcome, error) 
 	return w.Runner.Run(w.ctx, s)
 }
 
-// same says that a schedule steadily shows the signature.
-func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario) bool {
-	l := k.look(ctx, ctx, s, besideAlone)
+// same says that a schedule steadily shows the signature, by so many runs that show it; 0: by the whole test.
+func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario, enough int) bool {
+	l := k.look(ctx, ctx, s, enough, besideAlone)
 	if k.runs += l.runs; l.shows {
 		k.anomalies = l.anomalies
 	}

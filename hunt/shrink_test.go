@@ -260,3 +260,17 @@ func (f firstOnly) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, er
 	}
 	return out, err
 }
+
+// TestKeptAfter: what nearly always shows the signature is kept after half the runs that a counterexample takes.
+func TestKeptAfter(t *testing.T) {
+	s := parsed(t, "  - when: before A's write\n    pause: A\n  - when: before B's write\n    kill: B\n")
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}}}
+	h := New(Options{Target: target(1, 1)})
+	defer h.stop()
+	k := &shrinker{h: h, runner: m, sig: Signature{Anomaly: "granted-early"}, budget: 1000}
+	small, _ := k.shrink(t.Context(), s)
+	last := len(slices.DeleteFunc(slices.Clone(m.played), func(p string) bool { return p != key(small) }))
+	if len(small.TriggeredFaults) != 1 || last != keptAfter {
+		t.Errorf("%d faults left, kept after %d runs", len(small.TriggeredFaults), last)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -67,5 +68,41 @@ func TestAllRunnersShrink(t *testing.T) {
 	}
 	if many != one || !slices.Equal(needed, same) {
 		t.Errorf("with one runner\n%s\n%q\nwith many\n%s\n%q", one, needed, many, same)
+	}
+}
+
+// shy is a runner that shows nothing while another run is on.
+type shy struct{ counted }
+
+func (c shy) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+	out, err := c.counted.Run(ctx, s)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if *c.most > 1 && err == nil {
+		out.Verdict = verdict.Verdict{Valid: verdict.True, Properties: map[string]verdict.Property{}}
+	}
+	if *c.now == 0 {
+		*c.most = 0
+	}
+	return out, err
+}
+
+// What hardly comes while others run beside it is made smaller with nothing beside it.
+func TestShrinkAlone(t *testing.T) {
+	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}}}
+	var mu sync.Mutex
+	now, most := 0, 0
+	all := make([]Runner, 12)
+	for i := range all {
+		all[i] = shy{counted{m, &mu, &now, &most}}
+	}
+	h := New(Options{Target: target(1, 1, "pause:client"), Depth: 1})
+	defer h.stop()
+	s := h.o.Target.schedule(workloads(h.o.Target)[0], h.mutator.faults["overlap"][0])
+	w := &Counterexample{Signature: Signature{Anomaly: "granted-early"}, Schedule: string(s.Write()), Search: Rate{Hits: 4, Runs: 4}, Steps: stepsOf(s)}
+	h.counterexamples = []*Counterexample{w}
+	h.Shrink(t.Context(), all, FinishOptions{})
+	if w.Larger != "" || w.Steps >= stepsOf(s) || w.Faults != 1 || w.hitRate != 0 {
+		t.Errorf("%d steps of %d: %q\n%s", w.Steps, stepsOf(s), w.Larger, w.Schedule)
 	}
 }
