@@ -81,6 +81,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			a.Cause, blame = countedLate, an.suspects.held(c.of, interval{c.sent, c.begun}, c.of.leaseLeft(e.from), true)
 			a.Explanation += c.words(e.from)
 			refs = append(refs, c.evidence(e)...)
+		} else if r, ok := renewedEndedBefore(e, blame.suspect); ok && a.Cause == "granted-early" {
+			a.Cause, blame = renewedEnded, an.suspects.held(r.of, interval{r.since, r.by.invT}, r.by.invT-r.end, true)
+			a.Explanation += r.words()
+			refs = append(refs, r.evidence(e)...)
 		} else if x, ok := expiredBefore(e, blame.suspect); ok {
 			a.Cause = sharedExpiry
 			a.Explanation += x.words(e.from)

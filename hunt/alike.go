@@ -245,6 +245,16 @@ func (w *Counterexample) sameMemory(o *Counterexample) bool {
 	return w.forgot() != "" && w.forgot() == o.forgot()
 }
 
+// sameTokens says that both show tokens that do not rise with the grants, and that neither record tells why: no fault has a part in it. Which one brings two grants so near to each other, or
+// sends a client to another server, does not matter, if they need the same acts.
+func (w *Counterexample) sameTokens(o *Counterexample) bool {
+	untold := func(w *Counterexample) bool {
+		general := w.Cause == "" || w.Cause == w.Anomaly
+		return verdict.Info(w.Anomaly).Property == verdict.Tokens && general && w.Evidence != nil && w.Evidence.Anomaly.Suspect == nil && (w.byClocksOf() == "" || w.once())
+	}
+	return untold(w) && untold(o) && w.Anomaly == o.Anomaly && w.mayNeedTheSame(o)
+}
+
 // byClocksOf says whose clocks are all that befell the run: a client's, or a server's; "" if there was more.
 func (w *Counterexample) byClocksOf() string {
 	s, err := w.scenario()

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker/verdict"
-	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -53,9 +52,9 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 
 // explained says that the other counterexample tells more of the bug. This one's record shows that tokens or exclusion are broken, and not
 // which, and the other one, which needs no more, proves that exclusion is. Or one race breaks both. Or a late renewal took the
-// lock back, or may have, and the other one shows that the lock extends what another client has.
+// lock back, or may have, or extended what had ended, and the other one shows that the lock extends what another client has.
 func (w *Counterexample) explained(o *Counterexample) bool {
-	if w.Cause == "renewed-late" {
+	if w.Cause == "renewed-late" || w.Cause == "renewed-ended" {
 		return o.Anomaly == "false-belief" && o.Cause == "extended"
 	}
 	return w.orOverlap() && o.overlaps() && o.needsNoMore(w.Signature) || w.oneRace(o)
@@ -80,7 +79,7 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
 	case w.explained(o), o.explained(w), w.withoutFault(o), o.withoutFault(w):
 		return true
-	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.freesLate(o), o.freesLate(w), w.stuckLike(o), o.stuckLike(w), w.sameSilence(o), w.sameCount(o), w.sameRenewal(o), w.sameLoss(o), w.sameUnheard(o), w.drawsLate() && o.drawsLate() && w.mayNeedTheSame(o), w.sameCrash(o), w.sameClock(o), w.countedByServer() && o.countedByServer(), w.sameMemory(o):
+	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.freesLate(o), o.freesLate(w), w.freesToo(o), o.freesToo(w), w.lostTheSame(o), w.stuckLike(o), o.stuckLike(w), w.sameSilence(o), w.sameCount(o), w.sameRenewal(o), w.sameLoss(o), w.sameUnheard(o), w.drawsLate() && o.drawsLate() && w.mayNeedTheSame(o), w.sameCrash(o), w.sameClock(o), w.countedByServer() && o.countedByServer(), w.sameMemory(o), w.sameTokens(o):
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false
@@ -98,27 +97,6 @@ func (w *Counterexample) sameBug(o *Counterexample) bool {
 		return w.countedByServer() == o.countedByServer() && len(w.necessary()) > 0 && slices.Equal(w.necessary(), o.Evidence.underWay())
 	}
 	return o.comparable() && o.sameBug(w)
-}
-
-// freesLate says that a delayed release may have freed another client's lock, and that the other counterexample shows a release that did,
-// or may have. One that looks at the owner and deletes the key in two steps does so as well as one that does not look, and how it comes
-// to be late does not matter.
-func (w *Counterexample) freesLate(o *Counterexample) bool {
-	return w.Cause == lateRelease && (o.Anomaly == "wrong-release" || o.Cause == lateRelease || o.Cause == "wrong-release")
-}
-
-// neverFreed is the act after which a lock stayed taken, if nothing befell a server: the release of a holder that was gone or
-// whose release was lost, or an acquire that was lost. Else it is "". If the lock itself had answered the holder that it no longer
-// held it, whatever befell is one.
-func (w *Counterexample) neverFreed() string {
-	if w.Anomaly == "deadlock" && w.Cause == "lost-hold" {
-		return w.Cause
-	}
-	act := map[string]string{"crashed-holder": history.Release, "lost-release": history.Release, "lost-acquire": history.Acquire}[w.Cause]
-	if w.Anomaly != "deadlock" || !w.onClients() {
-		return ""
-	}
-	return act
 }
 
 // onClients says that nothing befell a server.

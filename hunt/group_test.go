@@ -163,6 +163,11 @@ func TestSameBug(t *testing.T) {
 		w.Signature = Signature{Anomaly: anomaly, Cause: cause, Kinds: []string{fault}}
 		return w
 	}
+	// blamed adds the fault on a server that the record blames.
+	blamed := func(w *Counterexample, fault string) *Counterexample {
+		w.Evidence.Anomaly.Suspect = &verdict.Suspect{Fault: fault, On: verdict.OnServer}
+		return w
+	}
 	// unshrunk adds a second fault, a reset, to a counterexample that may not be the least: these had a part, by its record, and those had none.
 	unshrunk := func(w *Counterexample, parts, none string) *Counterexample {
 		w.Schedule += "  - when: before A's release\n    reset: A to redis silently\n    until: 1 leases\n"
@@ -219,8 +224,8 @@ func TestSameBug(t *testing.T) {
 		"tokens that fall, and that come again, by a crash":                 {crashed("token-reuse", "", "kill: redis"), crashed("token-regression", "", "powerloss: redis"), true},
 		"two deadlocks by a crash":                                          {crashed("deadlock", "", "powerloss: redis"), crashed("deadlock", "lost-release", "kill: redis"), true},
 		"a deadlock by a crash, and tokens":                                 {crashed("deadlock", "", "powerloss: redis"), crashed("token-reuse", "", "kill: redis"), false},
-		"a crash of a server, and one of a client":                          {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "kill: A"), false},
-		"a crash, and a pause":                                              {crashed("token-reuse", "", "kill: redis"), crashed("token-reuse", "", "pause: redis"), false},
+		"a crash of a server, and one of a client":                          {blamed(crashed("token-reuse", "", "kill: redis"), "kill"), crashed("token-reuse", "", "kill: A"), false},
+		"a crash, and a pause":                                              {blamed(crashed("token-reuse", "", "kill: redis"), "kill"), crashed("token-reuse", "", "pause: redis"), false},
 		"a crash that needs an act, and one that does not":                  {crashed("token-reuse", "", "kill: redis", renewal), crashed("token-reuse", "", "powerloss: redis", release(beside)), false},
 		"renewals that do not last, behind two faults":                      {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), renewedTo(taken("kill: A", 9e8), "A.1"), true},
 		"a renewal that does not last, and a grant":                         {renewedTo(taken("reset: A to redis silently", 5e7), "A.1"), taken("kill: A", 9e8), false},

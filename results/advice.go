@@ -102,6 +102,8 @@ var advices = []advice{
 
 	{"granted-early", "renewed-early", nil, "a lease that had ended was renewed although another client held the lock",
 		"renew only what is still one's own: compare the owner and extend in one step", "guides/mitigations.md#renewing"},
+	{"granted-early", "renewed-ended", nil, "a client's lease had ended when it was renewed, and the lock said that it was extended",
+		"look at what the service answers to a renewal, and tell the client that a lease is lost that had ended", "guides/mitigations.md#renewing"},
 	{"granted-early", "wrong-release", nil, "a client released the lock without looking at the owner, and freed another client's",
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "freed-more", nil, "a release freed more of the lock than its client gave back: an inner entry, a reader's share or a permit that it no longer had freed what others still held",

@@ -1,0 +1,66 @@
+package checker
+
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/checker/verdict"
+)
+
+// renewedEnded is the cause of a grant that came when the older lease had ended, but for a renewal that was sent when it was over.
+const renewedEnded = "renewed-ended"
+
+// endedRenewal is a renewal of a lease that had ended, as its client counts it, before it was sent.
+type endedRenewal struct {
+	of    *grant
+	by    *renewal
+	since int64 // when the client was told of what it had been promised before
+	end   int64 // when that was over
+	proof int32 // the renewal that had promised it; -1: the grant
+}
+
+// renewedEndedBefore finds such a renewal: the newer client had waited for the lease's end, and was granted the lock right after it. There is none if what
+// a server knew, or its clock, explains the grant better.
+func renewedEndedBefore(e earlyPair, suspect *part) (r endedRenewal, ok bool) {
+	if e.renewed || e.covered || suspect != nil && suspect.side == verdict.OnServer && rankEarly(*suspect) != rankServer {
+		return r, false
+	}
+	for _, g := range e.older {
+		if r, ok = g.renewedWhenOver(e.from); ok && r.endAwaited(e) {
+			return r, true
+		}
+	}
+	return r, false
+}
+
+// renewedWhenOver is the renewal by which the lease runs at t, if the lease had ended before it was sent.
+func (g *grant) renewedWhenOver(t int64) (r endedRenewal, ok bool) {
+	by := g.renewed.furthest(t)
+	if by == nil || by.inv < 0 || g.lease == 0 || g.grantedBeyond(t) || len(g.lock.inHoldOf(g)) > 1 {
+		return r, false
+	}
+	r = endedRenewal{of: g, by: by, since: g.okT, end: satAdd(g.since, g.lease), proof: -1}
+	if before := g.renewed.furthest(by.okT - 1); before != nil && before.until > r.end {
+		r.since, r.end, r.proof = before.okT, before.until, before.ok
+	}
+	return r, r.end <= by.invT && g.ofHold().maybeRenewedFrom(r.end, by.invT) == nil
+}
+
+// endAwaited says that the newer client had waited for the end, and was granted the lock soon after it: services look for leases that are over only
+// now and then. The newer lease runs by its own promise.
+func (r endedRenewal) endAwaited(e earlyPair) bool {
+	return (e.newer.hasNoLease() || e.newer.grantedBeyond(e.from)) && e.newer.inv >= 0 && e.newer.invT <= r.end && e.newer.lo <= satAdd(r.end, r.by.lease/2)
+}
+
+// words say how long the lease had been over.
+func (r endedRenewal) words() string {
+	return fmt.Sprintf("; the lease had been over for %s when %s sent its renewal, and the service agreed", dur(r.by.invT-r.end), r.of.process)
+}
+
+// evidence lists the events that show it.
+func (r endedRenewal) evidence(e earlyPair) []int32 {
+	refs := []int32{r.of.ok, r.by.inv, r.by.ok, e.newer.inv}
+	if r.proof >= 0 {
+		refs = append(refs, r.proof)
+	}
+	return refs
+}

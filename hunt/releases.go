@@ -1,0 +1,58 @@
+package hunt
+
+import (
+	"slices"
+
+	"github.com/picklock/picklock/history"
+)
+
+// freesLate says that a delayed release may have freed another client's lock, and that the other counterexample shows a release that did,
+// or may have. One that looks at the owner and deletes the key in two steps does so as well as one that does not look, and how it comes
+// to be late does not matter.
+func (w *Counterexample) freesLate(o *Counterexample) bool {
+	return w.Cause == lateRelease && (o.Anomaly == "wrong-release" || o.Cause == lateRelease || o.Cause == "wrong-release")
+}
+
+// freesToo says that a third client's release was confirmed while the lease ran that ended too soon, and that the other counterexample proves
+// that such a release frees the lock, whoever has it. Of this one's release the record does not say that its own lease was over: its client's renewal
+// was not answered.
+func (w *Counterexample) freesToo(o *Counterexample) bool {
+	older, newer, met := w.Evidence.victims()
+	if o.Anomaly != "wrong-release" || o.once() || !w.early() || !met {
+		return false
+	}
+	held, by := w.Evidence.grantOf(older), w.Evidence.grantOf(newer)
+	if held == nil || by == nil {
+		return false
+	}
+	sent := map[string]bool{}
+	return slices.ContainsFunc(w.Evidence.Events, func(e history.Event) bool {
+		if e.F != history.Release || e.Process == held.Process || e.Process == by.Process || e.Time < held.Time {
+			return false
+		}
+		sent[e.Process] = sent[e.Process] || e.Type == history.Invoke
+		return sent[e.Process] && e.Type == history.OK && e.Time < by.Time
+	})
+}
+
+// neverFreed is the act after which a lock stayed taken, if nothing befell a server: the release of a holder that was gone or
+// whose release was lost, or an acquire that was lost. Else it is "". If the lock itself had answered the holder that it no longer
+// held it, whatever befell is one.
+func (w *Counterexample) neverFreed() string {
+	if w.Anomaly == "deadlock" && w.Cause == "lost-hold" {
+		return w.Cause
+	}
+	act := map[string]string{"crashed-holder": history.Release, "lost-release": history.Release, "lost-acquire": history.Acquire}[w.Cause]
+	if w.Anomaly != "deadlock" || !w.onClients() {
+		return ""
+	}
+	return act
+}
+
+// lostTheSame says that after a release that was lost nobody gets the lock, and that of one of the two nothing befell a server: by which
+// fault the release is lost does not matter then.
+func (w *Counterexample) lostTheSame(o *Counterexample) bool {
+	lost := func(w *Counterexample) bool { return w.Anomaly == "deadlock" && w.Cause == "lost-release" }
+	onClients := func(w *Counterexample) bool { return w.onClients() && !w.once() }
+	return lost(w) && lost(o) && (onClients(w) || onClients(o))
+}
