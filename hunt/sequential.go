@@ -9,6 +9,7 @@ import "math"
 // of it or less, and is wrong once in ten.
 type sequential struct {
 	hitRate           float64
+	inARow            int // so many hits decide if there was no miss; 0: they do not
 	hits, misses, row int
 }
 
@@ -38,7 +39,7 @@ func (q *sequential) accepted() bool {
 	if q.hitRate > 0 {
 		return q.likelier() >= evidence
 	}
-	return q.hits >= enoughHits && !q.rejected()
+	return (q.hits >= enoughHits || q.inARow > 0 && q.misses == 0 && q.hits >= q.inARow) && !q.rejected()
 }
 
 func (q *sequential) rejected() bool {

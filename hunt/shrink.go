@@ -181,8 +181,8 @@ func (k *shrinker) atOnce(failed int) int {
 	return max(1, min(mostAtOnce, failed+1, k.runsBeside(mostAtOnce*besideOfOne)/besideOfOne))
 }
 
-// keptAfter is after how many runs that show it a smaller schedule is kept, if it came nearly always before. They are half of
-// what a counterexample takes: what is left at the end is measured, and what was wrongly left away is taken back.
+// keptAfter is after how many runs in a row that show it a smaller schedule is kept, if it came nearly always before. They are half of
+// what the test takes: what is left at the end is measured, and what was wrongly left away is taken back.
 const keptAfter = enoughHits / 2
 
 // How many runs of one candidate are made side by side: alone, and among others. Two failures in a row
@@ -245,16 +245,13 @@ type looked struct {
 	anomalies []string
 }
 
-// look runs a schedule until it is decided whether it steadily shows the signature, or so many runs showed it (0: as many as the test
+// look runs a schedule until it is decided whether it steadily shows the signature, or so many runs in a row showed it (0: as many as the test
 // wants), or until ctx ends. A
 // run that has begun is left to its end, which is that of running: a testbed is not broken off for it.
-func (k *shrinker) look(ctx, running context.Context, s *scenarios.Scenario, enough, beside int) looked {
+func (k *shrinker) look(ctx, running context.Context, s *scenarios.Scenario, inARow, beside int) looked {
 	var seen shown
 	p := within{seen.by(k.runner, k.sig), running}
-	if k.hitRate > 0 {
-		enough = 0 // that test needs as many as it needs
-	}
-	r, ok := k.h.repeatBeside(ctx, p, s, k.sig, &sequential{hitRate: k.hitRate}, enough, k.runsBeside(beside))
+	r, ok := k.h.repeatBeside(ctx, p, s, k.sig, &sequential{hitRate: k.hitRate, inARow: inARow}, 0, k.runsBeside(beside))
 	return looked{ok, r.Runs + r.Discarded, seen.list()}
 }
 
@@ -268,9 +265,9 @@ func (w within) Run(_ context.Context, s *scenarios.Scenario) (*Outcome, error) 
 	return w.Runner.Run(w.ctx, s)
 }
 
-// same says that a schedule steadily shows the signature, by so many runs that show it; 0: by the whole test.
-func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario, enough int) bool {
-	l := k.look(ctx, ctx, s, enough, besideAlone)
+// same says that a schedule steadily shows the signature, by so many runs in a row that show it; 0: by the whole test.
+func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario, inARow int) bool {
+	l := k.look(ctx, ctx, s, inARow, besideAlone)
 	if k.runs += l.runs; l.shows {
 		k.anomalies = l.anomalies
 	}
