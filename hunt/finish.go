@@ -214,7 +214,7 @@ func (h *Search) order() {
 	}
 	slices.SortStableFunc(h.counterexamples, func(a, b *Counterexample) int {
 		return cmp.Or(
-			first(!a.LeaseHazard(), !b.LeaseHazard()),
+			first(!a.Hazard(), !b.Hazard()),
 			first(a.Steady(), b.Steady()),
 			a.Faults-b.Faults,
 			len(a.Kinds)-len(b.Kinds), // another lease is no fault, but more than none

@@ -70,16 +70,36 @@ func (w *Counterexample) takeIn(o *Counterexample) {
 	}
 }
 
+// oneBug are the rules by which two counterexamples are one bug whatever acts they need. Each says of one kind of bug what does not matter.
+var oneBug = []func(w, o *Counterexample) bool{
+	(*Counterexample).explained,
+	(*Counterexample).withoutFault,
+	func(w, o *Counterexample) bool { return w.Evidence.exposes(o.Evidence) },
+	func(w, o *Counterexample) bool { return w.neverFreed() != "" && w.neverFreed() == o.neverFreed() },
+	(*Counterexample).lostTheSame,
+	(*Counterexample).freesLate,
+	(*Counterexample).freesToo,
+	(*Counterexample).stuckLike,
+	(*Counterexample).sameSilence,
+	(*Counterexample).sameCount,
+	(*Counterexample).sameRenewal,
+	(*Counterexample).sameLoss,
+	(*Counterexample).sameUnheard,
+	func(w, o *Counterexample) bool { return w.drawsLate() && o.drawsLate() && w.mayNeedTheSame(o) },
+	(*Counterexample).sameTokens,
+	(*Counterexample).sameCrash,
+	(*Counterexample).sameClock,
+	func(w, o *Counterexample) bool { return w.countedByServer() && o.countedByServer() },
+	(*Counterexample).sameMemory,
+}
+
 // sameBug says that two counterexamples show one bug by different faults. They do the same harm, and without the same acts on
 // the service neither does any. If neither needs an act, the same faults do it. If it is not known which acts they need, nobody can say it.
 // What comes too seldom to be run without its acts is of the same bug if its one history shows the acts under way that the other
-// needs, and no others, or if the other has the same schedule. A lease hazard is the same by whatever fault. Each method that it asks
-// first says of one kind of bug what does not matter.
+// needs, and no others, or if the other has the same schedule. A lease hazard is the same by whatever fault.
 func (w *Counterexample) sameBug(o *Counterexample) bool {
 	switch {
-	case w.explained(o), o.explained(w), w.withoutFault(o), o.withoutFault(w):
-		return true
-	case w.Evidence.exposes(o.Evidence), o.Evidence.exposes(w.Evidence), w.neverFreed() != "" && w.neverFreed() == o.neverFreed(), w.freesLate(o), o.freesLate(w), w.freesToo(o), o.freesToo(w), w.lostTheSame(o), w.stuckLike(o), o.stuckLike(w), w.sameSilence(o), w.sameCount(o), w.sameRenewal(o), w.sameLoss(o), w.sameUnheard(o), w.drawsLate() && o.drawsLate() && w.mayNeedTheSame(o), w.sameCrash(o), w.sameClock(o), w.countedByServer() && o.countedByServer(), w.sameMemory(o), w.sameTokens(o):
+	case slices.ContainsFunc(oneBug, func(same func(w, o *Counterexample) bool) bool { return same(w, o) || same(o, w) }):
 		return true
 	case w.harm() != o.harm(), w.Hazard() != o.Hazard():
 		return false

@@ -32,6 +32,7 @@ var narrow = map[string]struct {
 	stays:     {strikes: onServer, ends: stayEnds},
 	twice:     {strikes: atFirstRelease, soon: true},
 	secluded:  {strikes: seclusion, ends: untilItWrites},
+	forgets:   {strikes: crashAfterGrant, ends: forgetEnds},
 	longKept:  {strikes: crashAfterRenewals, ends: longerThanLease},
 
 	permitTaken: {strikes: crashWithPermit, ends: longerThanLease},

@@ -38,6 +38,7 @@ func TestNarrowWorkloads(t *testing.T) {
 			"hold: servers to A when before A's release until 1.6 leases",
 		}},
 		{alone, nil},
+		{forgets, []string{"kill: redis when after A's acquire until 0.1 leases", "powerloss: redis when after A's acquire until 0.1 leases"}},
 		{five, []string{
 			"kill: A when before A's write until 1.6 leases",
 			"kill: B when B's acquire has sent message 1 until 1.6 leases",
@@ -84,6 +85,28 @@ func TestServersFailAtTheGrant(t *testing.T) {
 	for fault, when := range at {
 		if strings.HasSuffix(fault, ": A") && slices.Contains(when, "after A's acquire") {
 			t.Errorf("%s, which befalls no server: %q", fault, when)
+		}
+	}
+}
+
+// TestForgets: a lease that a server may forget outlasts the server's restart. A lock that is kept has another workload for that.
+func TestForgets(t *testing.T) {
+	leases := func(on Target) (got []time.Duration) {
+		for p := range space(on, 1) {
+			if p.workload == forgets && !slices.Contains(got, p.schedule.TTL) {
+				got = append(got, p.schedule.TTL)
+			}
+		}
+		return got
+	}
+	long, kept := target(1, 1), target(1, 1)
+	long.TTL, kept.Kept = 3*time.Second, true
+	for _, tt := range []struct {
+		on   Target
+		want []time.Duration
+	}{{target(1, 1), []time.Duration{restartLease}}, {long, []time.Duration{long.TTL}}, {kept, nil}} {
+		if got := leases(tt.on); !slices.Equal(got, tt.want) {
+			t.Errorf("lease of %v, kept %v: %v, want %v", tt.on.TTL, tt.on.Kept, got, tt.want)
 		}
 	}
 }

@@ -138,6 +138,7 @@ func TestCounterexamplesInOrder(t *testing.T) {
 	always, seldom := Rate{Hits: 20, Runs: 20}, Rate{Hits: 1, Runs: 20}
 	h := &Search{counterexamples: []*Counterexample{
 		{Name: "hazard", Signature: hazard, Alone: always},
+		{Name: "hazard of another cause", Signature: Signature{Anomaly: "stale-write", Cause: "never-held"}, Alone: always, Faults: 1},
 		{Name: "seldom", Signature: bug, Alone: seldom},
 		{Name: "two faults", Signature: bug, Alone: always, Faults: 2, Steps: 3},
 		{Name: "one fault", Signature: bug, Alone: always, Faults: 1, Steps: 9},
@@ -148,7 +149,7 @@ func TestCounterexamplesInOrder(t *testing.T) {
 	for _, c := range h.counterexamples {
 		got = append(got, c.Name)
 	}
-	if want := []string{"fewer steps", "one fault", "two faults", "seldom", "hazard"}; !slices.Equal(got, want) {
+	if want := []string{"fewer steps", "one fault", "two faults", "seldom", "hazard", "hazard of another cause"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

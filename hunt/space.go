@@ -321,7 +321,7 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 				}
 			}
 		}
-		if f.whom == "" && i == 0 && w.name == stays {
+		if f.whom == "" && i == 0 && (w.name == stays || w.name == forgets) {
 			out = append(out, scenarios.Trigger{At: scenarios.After, Client: c, Do: history.Acquire, Nth: 1})
 		}
 		if f.whom == c || f.whom == "" && i == 1 {

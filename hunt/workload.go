@@ -131,6 +131,7 @@ func workloads(t Target) []workload {
 	if t.Kept {
 		texts = append(texts, longHolds(t)...)
 	}
+	texts = append(texts, forgetful(t)...)
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
 		for _, text := range [][]string{permitTakenBy(t), renewsLateBy(t)} {
@@ -144,7 +145,7 @@ func workloads(t Target) []workload {
 	}
 	var out []workload
 	for _, text := range texts {
-		w := workload{name: text[0], amid: amid[text[0]], strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends, soon: narrow[text[0]].soon, ignores: narrow[text[0]].ignores}
+		w := workload{name: text[0], lease: t.leaseOf(text[0]), amid: amid[text[0]], strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends, soon: narrow[text[0]].soon, ignores: narrow[text[0]].ignores}
 		for _, program := range text[1:] {
 			w.programs = append(w.programs, scenarios.MustProgram(program, clientNames))
 		}

@@ -1,0 +1,42 @@
+package hunt
+
+import (
+	"time"
+
+	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/scenarios"
+)
+
+// forgets is the workload of a server that fails when A has just been granted the lock, and of B, which asks when the server is back and A's lease still runs.
+// In the other workloads a client that waits learns of the failure by an error, and asks no more, or it asks when the lease is over.
+const forgets = "forgets"
+
+// forgetful are its programs, for a lock that is not kept: of one that is, stays does so.
+func forgetful(t Target) [][]string {
+	if t.Kept {
+		return nil
+	}
+	return [][]string{{forgets,
+		"acquire, read, work 0.4 leases, work 0.5 leases, write, release",
+		"await A's 2nd work or 3 leases, acquire, read, write, release",
+	}}
+}
+
+// crashAfterGrant is that servers crash, or lose their power, right after A's acquire.
+func crashAfterGrant(f fault, at scenarios.Trigger) bool {
+	return f.whom == "" && (f.word == "kill" || f.word == "powerloss") && at.At == scenarios.After && at.Do == history.Acquire
+}
+
+// forgetEnds is an end right after the failure.
+var forgetEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.1}}}
+
+// restartLease is a lease that outlasts the restart of a server while others run beside it.
+const restartLease = time.Second
+
+// leaseOf is the lease of a workload if it is not the target's; 0: it is.
+func (t Target) leaseOf(name string) time.Duration {
+	if name == forgets && t.TTL < restartLease {
+		return restartLease
+	}
+	return 0
+}
