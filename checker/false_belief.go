@@ -138,7 +138,11 @@ func falseBelief(an *analysis, s *statement, next *grant) Anomaly {
 		Explanation: fmt.Sprintf("the lock answered %s at %s that %s%s, %s after %s by %s",
 			g.process, format.Instant(s.endT), claimWords(s.f), g.with(), dur(s.endT-next.okT), next.got(), format.Instant(next.okT)),
 	}
-	if next.aliveOver(s.invT, s.endT) {
+	switch {
+	case !next.aliveOver(s.invT, s.endT):
+	case next.hasNoLease():
+		a.Explanation += ", who still held it"
+	default:
 		a.Explanation += fmt.Sprintf(", whose lease certainly had time left (%s)", dur(next.leaseLeft(s.endT)))
 	}
 	if end := g.promisedBy(next.okT); end > 0 {

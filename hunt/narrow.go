@@ -33,6 +33,7 @@ var narrow = map[string]struct {
 	twice:     {strikes: atFirstRelease, soon: true},
 	secluded:  {strikes: seclusion, ends: untilItWrites},
 	forgets:   {strikes: crashAfterGrant, ends: forgetEnds},
+	asksLater: {strikes: unheardHolder, ends: longerThanLease},
 	longKept:  {strikes: crashAfterRenewals, ends: longerThanLease},
 
 	permitTaken: {strikes: crashWithPermit, ends: longerThanLease},
@@ -173,6 +174,9 @@ func strayingWaiter(f fault, at scenarios.Trigger) bool {
 func seclusion(f fault, _ scenarios.Trigger) bool {
 	return f.whom == clientNames[0] && (f.word == "cut" || f.word == "hold" && strings.HasPrefix(f.text, "hold: "+scenarios.Servers))
 }
+
+// unheardHolder is that what A sends, or what is sent to A, is lost or late for longer than a lease.
+func unheardHolder(f fault, _ scenarios.Trigger) bool { return f.whom == clientNames[0] }
 
 // untilItWrites is until A has written.
 var untilItWrites = []scenarios.Until{{

@@ -110,3 +110,28 @@ func TestForgets(t *testing.T) {
 		}
 	}
 }
+
+// TestAsksLater: of a lock that is kept a client asks whether it holds it after a fault befell it amid its work.
+func TestAsksLater(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		for _, holds := range []bool{false, true} {
+			on := target(1, 1)
+			on.Kept, on.Holds = kept, holds
+			faults := 0
+			for p := range space(on, 1) {
+				if p.workload != asksLater || p.depth == 0 {
+					continue
+				}
+				if st := p.schedule.TriggeredFaults[0]; st.Fault.Word == "reset" {
+					faults++
+					if at := st.When.String(); at != "before A's 2nd work" {
+						t.Errorf("%s %s", st.Fault.Text, at)
+					}
+				}
+			}
+			if (faults > 0) != (kept && holds) {
+				t.Errorf("kept %v, can be asked %v: %d resets", kept, holds, faults)
+			}
+		}
+	}
+}

@@ -128,6 +128,11 @@ func workloads(t Target) []workload {
 	if t.ReleasesTwice {
 		texts = append(texts, releaseTwice(t))
 	}
+	if t.Holds && t.Kept {
+		texts = append(texts, []string{asksLater, // A works on for long, and asks whether it still holds the lock when B has had it
+			"acquire, read, work 0.5 leases, work 2 leases, held?, write, release",
+			"await A granted, acquire, read, write, release"})
+	}
 	if t.Kept {
 		texts = append(texts, longHolds(t)...)
 	}
@@ -166,7 +171,7 @@ const works = "works"
 const later = "later"
 
 // amid is in which work of A the faults of these workloads begin.
-var amid = map[string]int{works: 2, later: 1, secluded: 1}
+var amid = map[string]int{works: 2, later: 1, secluded: 1, asksLater: 2}
 
 // laterEnds are after a short glitch, after the lease, and when most libraries have given a request up.
 var laterEnds = []scenarios.Until{
@@ -177,6 +182,9 @@ var laterEnds = []scenarios.Until{
 
 // asksHeld is the workload of a client that asks whether it holds the lock.
 const asksHeld = "asks"
+
+// asksLater is the same for a lock that its library, or its session, keeps: what takes it away befalls the client while it works.
+const asksLater = "asks-later"
 
 // crowd are workloads for a lock that several hold at once. It does not protect what they would write.
 func crowd(permits int) [][]string {
