@@ -53,7 +53,7 @@ type clientRunner struct {
 	former  bool           // it has released the lock since it last asked for it
 	expired bool           // and has seen that its lease is over: it changes nothing any more
 	kills   int            // of its process that it knows of
-	planned time.Duration  // what its works and its waits that end at a time were to last since it last asked for the lock
+	planned time.Duration  // what its works and its waits that end at a time were to last since it was last answered to an acquire
 }
 
 func (c *clientRunner) at(where Where, m Move) Trigger {
