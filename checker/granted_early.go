@@ -124,7 +124,7 @@ func (g *grant) renewedEarly(t int64) (cause, what string, unsure []int32) {
 	return "granted-early", g.process + "'s lease, which may have ended, was renewed", g.unbroken(why)
 }
 
-// lasting is why a lease need not have ended: the grant of its hold that lasts longest, by its last renewal if it took one,
+// lasting is why a lease need not have ended: a grant of its hold that lasts long enough, or longest, by its last renewal if it took one,
 // and what may have renewed it.
 type lasting struct {
 	of    *grant
@@ -164,11 +164,17 @@ func (g *grant) overAt(t int64) (over bool, why lasting) {
 		if until := satAdd(h.okT, h.lease); h.lo < at && until > end {
 			end, why = until, lasting{of: h}
 		}
+		if end > at { // what lasts longer still is not needed
+			return false, why
+		}
 		n := h.renewed.before(t)
 		for i := max(0, n-maxBetween); i < n; i++ {
 			r := &h.renewals()[i]
 			if until := satAdd(r.okT, r.until-r.heldUntil); until > end {
 				end, why = until, lasting{of: h, by: r}
+			}
+			if end > at {
+				return false, why
 			}
 		}
 	}
