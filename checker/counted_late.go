@@ -26,7 +26,7 @@ type lateCount struct {
 // countedLateBefore finds such a lease: the newer client had waited for its end, and was granted the lock right after it. There is none if what a server
 // knew, or its clock, explains the grant better.
 func countedLateBefore(e earlyPair, suspect *part) (c lateCount, ok bool) {
-	if e.renewed || e.covered || suspect != nil && suspect.side == verdict.OnServer && rankEarly(*suspect) != rankServer {
+	if e.byService(suspect) {
 		return c, false
 	}
 	for _, g := range e.older {
@@ -35,6 +35,12 @@ func countedLateBefore(e earlyPair, suspect *part) (c lateCount, ok bool) {
 		}
 	}
 	return c, false
+}
+
+// byService says that how the older client counts its lease is not what explains the early grant: it was early by a renewal, or all the time that it can have
+// come, or what a server knew, or its clock, explains it better.
+func (e *earlyPair) byService(suspect *part) bool {
+	return e.renewed || e.covered || suspect != nil && suspect.side == verdict.OnServer && rankEarly(*suspect) != rankServer
 }
 
 // endAwaited says that the newer client had waited for the end, and was granted the lock right after it.

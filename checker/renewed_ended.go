@@ -2,8 +2,6 @@ package checker
 
 import (
 	"fmt"
-
-	"github.com/picklock/picklock/checker/verdict"
 )
 
 // renewedEnded is the cause of a grant that came when the older lease had ended, but for a renewal that was sent when it was over.
@@ -13,15 +11,15 @@ const renewedEnded = "renewed-ended"
 type endedRenewal struct {
 	of    *grant
 	by    *renewal
-	since int64 // when the client was told of what it had been promised before
-	end   int64 // when that was over
+	since int64 // when the client learnt of the lease that it had before
+	end   int64 // when that lease was over
 	proof int32 // the renewal that had promised it; -1: the grant
 }
 
 // renewedEndedBefore finds such a renewal: the newer client had waited for the lease's end, and was granted the lock right after it. There is none if what
 // a server knew, or its clock, explains the grant better.
 func renewedEndedBefore(e earlyPair, suspect *part) (r endedRenewal, ok bool) {
-	if e.renewed || e.covered || suspect != nil && suspect.side == verdict.OnServer && rankEarly(*suspect) != rankServer {
+	if e.byService(suspect) {
 		return r, false
 	}
 	for _, g := range e.older {
@@ -48,7 +46,7 @@ func (g *grant) renewedWhenOver(t int64) (r endedRenewal, ok bool) {
 // endAwaited says that the newer client had waited for the end, and was granted the lock soon after it: services look for leases that are over only
 // now and then. The newer lease runs by its own promise.
 func (r endedRenewal) endAwaited(e earlyPair) bool {
-	return (e.newer.hasNoLease() || e.newer.grantedBeyond(e.from)) && e.newer.inv >= 0 && e.newer.invT <= r.end && e.newer.lo <= satAdd(r.end, r.by.lease/2)
+	return (e.newer.hasNoLease() || e.newer.grantedBeyond(e.from)) && e.newer.inv >= 0 && e.newer.invT <= r.end && e.newer.lo <= satAdd(r.end, r.by.lease/4)
 }
 
 // words say how long the lease had been over.

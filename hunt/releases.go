@@ -13,9 +13,9 @@ func (w *Counterexample) freesLate(o *Counterexample) bool {
 	return w.Cause == lateRelease && (o.Anomaly == "wrong-release" || o.Cause == lateRelease || o.Cause == "wrong-release")
 }
 
-// freesToo says that a third client's release was confirmed while the lease ran that ended too soon, and that the other counterexample proves
-// that such a release frees the lock, whoever has it. Of this one's release the record does not say that its own lease was over: its client's renewal
-// was not answered.
+// freesToo says that a third client's release was confirmed while the lease ran that ended too soon, that what the lock had promised the third client
+// was over by then, and that the other counterexample proves that such a release frees the lock, whoever has it. This one's record does not prove it: a
+// renewal without an answer may have kept the third client's lease alive.
 func (w *Counterexample) freesToo(o *Counterexample) bool {
 	older, newer, met := w.Evidence.victims()
 	if o.Anomaly != "wrong-release" || o.once() || !w.early() || !met {
@@ -25,13 +25,17 @@ func (w *Counterexample) freesToo(o *Counterexample) bool {
 	if held == nil || by == nil {
 		return false
 	}
-	sent := map[string]bool{}
+	ends, ended := map[string]int64{}, map[string]bool{} // of grants: when they end by what was promised; and that they had when they were released
 	return slices.ContainsFunc(w.Evidence.Events, func(e history.Event) bool {
-		if e.F != history.Release || e.Process == held.Process || e.Process == by.Process || e.Time < held.Time {
-			return false
+		switch {
+		case e.Type == history.OK && (e.F == history.Acquire || e.F == history.Renew):
+			ends[e.Grant] = max(ends[e.Grant], e.Since+e.Lease)
+		case e.F == history.Release && e.Type == history.Invoke && e.Process != held.Process && e.Process != by.Process && e.Time >= held.Time:
+			ended[e.Grant] = ends[e.Grant] > 0 && ends[e.Grant] <= e.Time
+		case e.F == history.Release && e.Type == history.OK:
+			return ended[e.Grant] && e.Time < by.Time
 		}
-		sent[e.Process] = sent[e.Process] || e.Type == history.Invoke
-		return sent[e.Process] && e.Type == history.OK && e.Time < by.Time
+		return false
 	})
 }
 

@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/picklock/picklock/checker/verdict"
@@ -18,6 +19,22 @@ func found(anomaly, cause, fault string) *Counterexample {
 	return w
 }
 
+// pair is two counterexamples, and whether they are one bug.
+type pair struct {
+	name string
+	w, o *Counterexample
+	same bool
+}
+
+func checkPairs(t *testing.T, pairs []pair) {
+	t.Helper()
+	for _, p := range pairs {
+		if p.w.sameBug(p.o) != p.same || p.o.sameBug(p.w) != p.same {
+			t.Errorf("%s: one bug %v, want %v", p.name, !p.same, p.same)
+		}
+	}
+}
+
 // TestFreesToo: a release that a third client sent and that was confirmed while the lease ran is what the proved wrong release is, even if it is not known
 // whether the third client's own lease was over.
 func TestFreesToo(t *testing.T) {
@@ -26,6 +43,7 @@ func TestFreesToo(t *testing.T) {
 		w := found("granted-early", "granted-early", "hold: A to redis")
 		w.Evidence.Anomaly.Grants = []string{"B.1", "C.1"}
 		w.Evidence.Events = []history.Event{
+			{Time: 1e6, Process: of, F: history.Acquire, Type: history.OK, Grant: of + ".1", Since: 1e6, Lease: 4e6},
 			{Time: 5e6, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1"},
 			{Time: sent, Process: of, F: history.Release, Type: history.Invoke, Grant: of + ".1"},
 			{Time: answered, Process: of, F: history.Release, Type: typ, Grant: of + ".1"},
@@ -33,11 +51,12 @@ func TestFreesToo(t *testing.T) {
 		}
 		return w
 	}
-	for _, tt := range []struct {
-		name string
-		w, o *Counterexample
-		same bool
-	}{
+	running, renewed := early("A", 6e6, 7e6, history.OK), early("A", 6e6, 7e6, history.OK)
+	running.Evidence.Events[0].Lease = 6e6
+	renewed.Evidence.Events = slices.Insert(renewed.Evidence.Events, 1, history.Event{Time: 2e6, Process: "A", F: history.Renew, Type: history.OK, Grant: "A.1", Since: 2e6, Lease: 5e6})
+	checkPairs(t, []pair{
+		{"its own lease ran", running, freed, false},
+		{"its own lease ran, renewed", renewed, freed, false},
 		{"a third client's release", early("A", 6e6, 7e6, history.OK), freed, true},
 		{"it came once", seenOnce(early("A", 6e6, 7e6, history.OK)), freed, true},
 		{"the wrong release came once", early("A", 6e6, 7e6, history.OK), seenOnce(found("wrong-release", "", "pause: A")), false},
@@ -46,52 +65,32 @@ func TestFreesToo(t *testing.T) {
 		{"sent before the lease", early("A", 4e6, 7e6, history.OK), freed, false},
 		{"answered after the next grant", early("A", 6e6, 10e6, history.OK), freed, false},
 		{"refused", early("A", 6e6, 7e6, history.Fail), freed, false},
-	} {
-		if tt.w.sameBug(tt.o) != tt.same || tt.o.sameBug(tt.w) != tt.same {
-			t.Errorf("%s: one bug %v, want %v", tt.name, !tt.same, tt.same)
-		}
-	}
+	})
 }
 
 // TestLostTheSame: a lock that nobody gets after a lost release is one bug, whether a client's link or a server lost it.
 func TestLostTheSame(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		w, o *Counterexample
-		same bool
-	}{
+	checkPairs(t, []pair{
 		{"by a client's link and by a server's crash", found("deadlock", "lost-release", "hold: A to redis"), found("deadlock", "lost-release", "kill: redis"), true},
 		{"the crash came once", found("deadlock", "lost-release", "hold: A to redis"), seenOnce(found("deadlock", "lost-release", "kill: redis")), true},
 		{"the client's came once", seenOnce(found("deadlock", "lost-release", "hold: A to redis")), found("deadlock", "lost-release", "cut: redis from A"), true},
 		{"by two servers' faults", found("deadlock", "lost-release", "pause: redis"), found("deadlock", "lost-release", "refuse: redis"), false},
 		{"of another cause", found("deadlock", "lost-release", "hold: A to redis"), found("deadlock", "stuck-queue", "kill: redis"), false},
-	} {
-		if tt.w.sameBug(tt.o) != tt.same || tt.o.sameBug(tt.w) != tt.same {
-			t.Errorf("%s: one bug %v, want %v", tt.name, !tt.same, tt.same)
-		}
-	}
+	})
 }
 
 // TestSameTokens: tokens that do not rise are one bug, whatever shows them, unless the record tells why.
 func TestSameTokens(t *testing.T) {
 	forgot := found("token-regression", "", "kill: redis")
 	forgot.Evidence.Anomaly.Suspect = &verdict.Suspect{Fault: "kill", On: verdict.OnServer}
-	for _, tt := range []struct {
-		name string
-		w, o *Counterexample
-		same bool
-	}{
+	checkPairs(t, []pair{
 		{"by two faults", found("token-regression", "", "hold: A to redis"), found("token-regression", "", "cut: redis from A"), true},
 		{"one came once", found("token-regression", "", "hold: A to redis"), seenOnce(found("token-regression", "", "clock: A -2s")), true},
 		{"a client's clock", found("token-regression", "", "hold: A to redis"), found("token-regression", "", "clock: A -2s"), false},
 		{"a server forgot the counter", found("token-regression", "", "hold: A to redis"), forgot, false},
 		{"a token that was given before", found("token-regression", "", "hold: A to redis"), found("token-reuse", "", "pause: A"), false},
 		{"the counter went back", found("token-regression", "", "hold: A to redis"), found("token-regression", "went-back", "pause: A"), false},
-	} {
-		if tt.w.sameBug(tt.o) != tt.same || tt.o.sameBug(tt.w) != tt.same {
-			t.Errorf("%s: one bug %v, want %v", tt.name, !tt.same, tt.same)
-		}
-	}
+	})
 }
 
 // TestRenewedEnded: a lock that extends a lease that has ended is one bug, whether another client had the lock by then or got it afterwards.

@@ -127,7 +127,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// TestCauseOfTheSearch: if the last replay tells less of the cause than the search has seen, the cause that its title has is said, and no other.
+// TestCauseOfTheSearch: a counterexample's page gives the cause in its title, even if the last replay shows only a more general one.
 func TestCauseOfTheSearch(t *testing.T) {
 	for _, c := range []struct{ anomaly, cause, told, want string }{
 		{"granted-early", "freed-more", "granted-early", "a release freed more of the lock"},
