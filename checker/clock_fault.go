@@ -98,23 +98,47 @@ func (l *faultLog) mayDrop(g *grant, to int64, before *fault) bool {
 	})
 }
 
-// keptByClock is the fault of a clock of the service that was set right while g's lease ran, or while its client had a lock without a
-// lease that is known. If the lease, or an expiry that the library keeps to itself, is counted by that clock, it goes on from end until
-// the clock has caught up. It is nil if the wait went on after that.
-func keptByClock(an *analysis, g *grant, end int64, w *wait) *fault {
+// keptByClock is the fault of a clock by which g's lease, or an expiry that the library keeps to itself, may have gone on after that was to
+// end, and throughout the wait: a clock of the service that was set right while g had the lock, until it has caught up; or that of g's own
+// client, which was ahead when it was granted the lock.
+func keptByClock(an *analysis, g *grant, w *wait) *fault {
+	end := g.believedEnd
+	if g.lease > 0 {
+		end = g.heldUntil()
+	}
 	for i := range an.faults.list {
 		f := &an.faults.list[i]
-		if f.name != "clock" || f.clients > 0 || !f.confirmed || f.end < g.lo || f.end > end {
+		if f.name != "clock" || !f.confirmed || !f.setBackDuring(g, end) && !f.aheadDuring(g) {
 			continue
 		}
-		if until := satAdd(end, f.clock.ahead); until >= w.from+an.opt.Bound && w.to <= satAdd(until, an.opt.Bound) {
+		if until := satAdd(end, f.ahead()); until >= w.from+an.opt.Bound && w.to <= satAdd(until, an.opt.Bound) {
 			return f
 		}
 	}
 	return nil
 }
 
+// setBackDuring says that it was a clock of the service that was set right while g had the lock, until end.
+func (f *fault) setBackDuring(g *grant, end int64) bool {
+	return f.clients == 0 && f.end >= g.lo && f.end <= end
+}
+
+// aheadDuring says that the clock of g's client was wrong from before its grant to after it.
+func (f *fault) aheadDuring(g *grant) bool {
+	return f.clients > 0 && f.hits(g.process) && f.begin < g.lo && f.end > g.okT
+}
+
+// ahead is by how much the clock was ahead when the fault ended: of one that ran fast, also what it had gained until then. It
+// is 0 if that is not known.
+func (f *fault) ahead() int64 {
+	if f.clock.behind {
+		return f.clock.ahead
+	}
+	gained := max(0, f.clock.rate-1) * float64(f.end-f.begin)
+	return satAdd(f.clock.ahead, int64(min(gained, float64(never/2))))
+}
+
 // setBackWords say that a clock of the service was set back, and when.
 func (f *fault) setBackWords() string {
-	return fmt.Sprintf("; a clock of the service was set back by %s at %s, while that ", dur(f.clock.ahead), format.Instant(f.end))
+	return fmt.Sprintf("; a clock of the service was set back by %s at %s, while that ", dur(f.ahead()), format.Instant(f.end))
 }

@@ -15,7 +15,7 @@ import (
 // TestCorpus runs the small histories of testdata: for every anomaly some that
 // break the property and some that almost do. A file's "# want:" line names all
 // anomalies that must be found, no more and no fewer; "# valid:" the verdict;
-// "# says:" a part of an anomaly's explanation; "# overlap:", "# since_entry:", "# since_inner:", "# faults:", "# bystanders:" and
+// "# says:" a part of an anomaly's explanation; "# overlap:", "# since_entry:", "# since_inner:", "# ahead:", "# set_back:", "# faults:", "# bystanders:" and
 // "# suspect:" what the first anomaly says of them; "# exclusion: unknown, WHY" the
 // verdict on a property and a part of its reason.
 func TestCorpus(t *testing.T) {
@@ -68,7 +68,7 @@ func TestCorpus(t *testing.T) {
 					if got := v.Anomalies[0].Suspect.Kind(); got != strings.TrimSuffix(value, "none") {
 						t.Errorf("suspect %q, want %q", got, value)
 					}
-				case name == "overlap", name == "since_entry", name == "since_inner":
+				case name == "overlap", name == "since_entry", name == "since_inner", name == "ahead", name == "set_back":
 					if got := time.Duration(v.Anomalies[0].Sizes[name]).String(); got != value {
 						t.Errorf("%s %s, want %s", name, got, value)
 					}

@@ -253,10 +253,6 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 				a.Explanation += ","
 			}
 			a.Explanation += fmt.Sprintf(" which was killed at %s without having released it", format.Instant(f.begin))
-			if c := keptByClock(an, g, f.begin, best); c != nil && g.lease == 0 {
-				a.Sizes["set_back"] = c.clock.ahead
-				a.Explanation += c.setBackWords() + "was held"
-			}
 			why = blamed{suspect: &part{fault: f, side: verdict.OnClient}}
 		} else {
 			lost, queued := g.acquireLost(unknown, best.from), g.queuedLost(unknown, best.from)
@@ -279,26 +275,33 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 				a.Explanation += fmt.Sprintf(", whose release at %s %s", format.Instant(g.release.invT), g.release.cameTo())
 			}
 		}
-		var f *fault
-		if g.lease > 0 {
-			f = keptByClock(an, g, g.heldUntil(), best)
-		}
-		if s := g.denied(a.Time); s != nil && a.Cause == "" && f == nil {
+		clock := keptByClock(an, g, best)
+		byService := clock != nil && clock.clients == 0 && g.lease > 0
+		if s := g.denied(a.Time); s != nil && a.Cause == "" && !byService {
 			cause, how := g.lostBy(s)
 			a.Cause = cause
 			a.Explanation += how
 		}
-		if o := g.givenUpBehind(refused, best.from); o != nil && a.Cause == "" && f == nil {
+		if o := g.givenUpBehind(refused, best.from); o != nil && a.Cause == "" && !byService {
 			a.Cause = "given-up"
 			a.Explanation += fmt.Sprintf(", and released it; %s had waited for it from %s and given up at %s, and nobody who asked after that has been granted it",
 				o.process, format.Instant(o.invT), format.Instant(o.endT))
 		}
-		if f != nil {
-			a.Explanation += f.setBackWords() + "lease ran"
+		switch {
+		case byService:
+			a.Explanation += clock.setBackWords() + "lease ran"
 			if why.suspect != nil && len(why.parts) == 0 {
 				why.parts = append(why.parts, *why.suspect)
 			}
-			why.suspect = &part{fault: f, side: verdict.OnServer}
+			why.suspect = &part{fault: clock, side: verdict.OnServer}
+		case clock == nil || a.Cause != "crashed-holder":
+		case clock.clients > 0:
+			a.Sizes["ahead"] = clock.ahead()
+			a.Explanation += fmt.Sprintf("; the clock of %s was ahead by %s until %s: if the client writes down when its lease ends, the lock stays taken for that much longer",
+				g.process, dur(clock.ahead()), format.Instant(clock.end))
+		default:
+			a.Sizes["set_back"] = clock.ahead()
+			a.Explanation += clock.setBackWords() + "was held"
 		}
 	}
 	return an.evidence.finish(a, best.from, why, process)

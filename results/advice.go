@@ -259,6 +259,8 @@ var advices = []advice{
 		"let a renewal set how long the lock lasts from then on, and add nothing to it", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "crashed-holder", setBack, "the lock of a holder that crashed stays taken: nobody frees it, or its expiry is counted by the service's clock, which was set back",
 		"give the lock an expiry in the same step that takes it, counted by a clock that nobody sets, or bind it to a session", "guides/mitigations.md#crashed-holder"},
+	{"deadlock", "crashed-holder", clientAhead, "the lock of a holder that crashed stays taken: nobody frees it, or its client wrote down when it ends, by a clock that was ahead",
+		"let the service count the lease: give the lock an expiry, not a time at which it ends, in the same step that takes it", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "lost-acquire", nil, "an acquire that was not answered may have taken the lock, or a place in its queue, and nothing frees it",

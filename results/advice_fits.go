@@ -158,6 +158,11 @@ func setBack(s seen) (string, bool) {
 	return "", slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["set_back"] > 0 })
 }
 
+// clientAhead fits if the last holder's clock was ahead when it was granted the lock.
+func clientAhead(s seen) (string, bool) {
+	return "", slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["ahead"] > 0 })
+}
+
 // renewed fits where the last holder's lease had been renewed.
 func renewed(s seen) (string, bool) {
 	return "", slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["renewals"] > 0 })

@@ -154,6 +154,8 @@ func TestAdviceFits(t *testing.T) {
 		{"a lease that had ended", checker.Group{Name: "granted-early", Cause: "renewed-ended"}, Run{}, early(9, flat(400*ms), by("pause", verdict.OnClient)), "had ended when it was renewed", "renewing", false},
 		{"a delayed release", checker.Group{Name: "granted-early", Cause: "late-release"}, Run{}, early(9, flat(400*ms), by("hold", verdict.OnClient)), "freed the lock when another client had it", "wrong-release", false},
 		{"a crash, and a clock set back", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Name: "deadlock", Sizes: map[string]int64{"set_back": 30e9}}}, "or its expiry is counted by the service's clock", "crashed-holder", false},
+		{"a crash, and a client's clock ahead", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Name: "deadlock", Sizes: map[string]int64{"ahead": 30e9}}}, "by a clock that was ahead", "crashed-holder", false},
+		{"a crash, and no clock ahead", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Name: "deadlock", Sizes: map[string]int64{"set_back": 30e9}}}, "by a clock that was ahead", "", true},
 		{"a crash, and no clock", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Name: "deadlock"}}, "expiry is counted", "", true},
 		{"a renewal before the release", checker.Group{Name: "wrong-release", Cause: "renewed-late"}, Run{}, []checker.Anomaly{{Name: "wrong-release"}}, "may have taken the lock back from another client", "renewing", false},
 		{"a holder that crashed", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Name: "deadlock"}}, "nobody frees the lock of a holder that crashed", "crashed-holder", false},

@@ -28,7 +28,7 @@ type History struct {
 // the instant at which the register carried the operation out (refused it, with
 // !ERROR). A lease without since= counts from the invoke. The nemesis's lines are
 // "FROM-TO nemesis FAULT NODE..."; ? means that the fault did not land, and
-// how=x2 that the history gives "FAULT: NODE x2" as its steps.
+// how=+5s_x2 that the history gives "FAULT: NODE +5s x2" as its steps.
 func Parse(text string) (History, error) {
 	in := History{Options: map[string]string{}}
 	var failed error
@@ -92,7 +92,7 @@ func Parse(text string) (History, error) {
 			case name == "key" && pair:
 				inv.Key, comp.Key, eff.Key = value, value, value
 			case name == "how" && pair && f[1] == history.Nemesis:
-				how = value
+				how = strings.ReplaceAll(value, "_", " ")
 			case w == "watchdog":
 				comp.Watchdog = true
 			case w == "notifies":
