@@ -196,6 +196,8 @@ func shows(part, whole Input, a Anomaly) bool {
 		}
 		// That a release freed more may show in others of the lock.
 		others := a.Cause == freedMore && !strings.Contains(a.Explanation, "which had waited for it") && b.Cause != freedMore
+		// As long as other requests, or faults, are out of sight, nothing else can have ended a lease.
+		others = others || a.Cause == "granted-early" && b.Cause == endedEarly
 		return a.Name == b.Name && slices.Equal(a.Grants, b.Grants) && (a.Time == b.Time || longer) && slices.Equal(a.Effects, b.Effects) &&
 			(a.Cause == b.Cause || others || a.Cause != lateRelease && a.Cause != renewedLate && !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
 	})

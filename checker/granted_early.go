@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -13,6 +14,7 @@ func init() { finders["granted-early"] = findGrantedEarly }
 func findGrantedEarly(an *analysis) []Anomaly {
 	wrong := an.overlaps.wrong.found
 	var out []Anomaly
+	requests := sync.OnceValue(func() *requestTimes { return newRequestTimes(an.locks) })
 	for e := range inTime(an.limit, an.overlaps.early) {
 		newer, older := e.newer, e.older[0]
 		a := Anomaly{
@@ -93,6 +95,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			a.Cause = lateRelease
 			a.Explanation += o.lateWords()
 			refs = append(refs, o.inv, o.grant.ok)
+		} else if quiet, ok := an.faults.quietBefore(e, requests); ok && a.Cause == "granted-early" {
+			a.Cause = endedEarly
+			a.Explanation += e.quietWords(quiet)
+			refs = append(refs, newer.inv)
 		}
 		if w := wrong[newer]; w != nil {
 			a.Cause = "wrong-release"

@@ -70,7 +70,7 @@ func (w *Counterexample) takenEarly() (of silence, ok bool) {
 
 // early says that a client was granted the lock while another one's lease had time left, and nothing else is known of the cause.
 func (s Signature) early() bool {
-	return s.Anomaly == "granted-early" && (s.Cause == "granted-early" || s.Cause == rounded)
+	return s.Anomaly == "granted-early" && slices.Contains([]string{"granted-early", endedEarly, rounded}, s.Cause)
 }
 
 // onlyOn says that a fault is on a client or its links, and on no other client.
@@ -102,6 +102,9 @@ func (w *Counterexample) sameSilence(o *Counterexample) bool {
 
 // rounded is the cause of an early grant before which less than a millisecond was left: another one, before which more was left, refutes it.
 const rounded = "rounded"
+
+// endedEarly is the cause of an early grant before which no client had asked for anything: what ended the lease is not known.
+const endedEarly = "ended-early"
 
 // countedLate is the cause of an early grant before which the lease was over, had its client counted it from the request.
 const countedLate = "counted-late"

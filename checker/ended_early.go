@@ -1,0 +1,104 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// endedEarly is the cause of a grant that came while the older lease had time left, and no client had asked for anything for a while: the
+// lease ended by itself, or the client that waited took the lock over before the lease's end.
+const endedEarly = "ended-early"
+
+// requestTimes are when clients asked something of locks, or were answered. They are of all locks: if a lock confuses its keys, a
+// request for one ends another's lease.
+type requestTimes struct {
+	events []int64 // in order
+	// sent is when each request was sent, in order, and pending until when it, or one before it, may be carried out. An acquire that
+	// waits is none of them, if its outcome is known.
+	sent, pending []int64
+}
+
+// newRequestTimes lists those of a whole history.
+func newRequestTimes(locks []*lock) *requestTimes {
+	t := &requestTimes{}
+	var carried []interval
+	add := func(sent, answered int64, f verb, known bool) {
+		t.events = append(t.events, sent, answered)
+		switch {
+		case !known:
+			carried = append(carried, interval{sent, never})
+		case f != fAcquire:
+			carried = append(carried, interval{sent, answered})
+		}
+	}
+	for _, k := range locks {
+		for _, o := range slices.Concat(k.acquires, k.released) {
+			add(o.invT, o.endT, o.f, o.typ != tInfo && o.comp >= 0)
+		}
+		for _, s := range k.denials {
+			add(s.invT, s.endT, s.f, true)
+		}
+		for _, g := range k.grants {
+			t.events = append(t.events, g.okT)
+			if g.inv >= 0 {
+				t.events = append(t.events, g.invT)
+			}
+			for _, r := range g.renewals() {
+				if r.inv >= 0 { // else its client's library asked, see quietBefore
+					add(r.invT, r.okT, fRenew, true)
+				}
+			}
+			if g.first == nil && g.unsure != nil { // entries share their hold's
+				for _, o := range *g.unsure {
+					add(o.invT, o.endT, o.f, false)
+				}
+			}
+		}
+	}
+	slices.Sort(t.events)
+	slices.SortFunc(carried, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	latest := -never
+	for _, c := range carried {
+		latest = max(latest, c.to)
+		t.sent, t.pending = append(t.sent, c.from), append(t.pending, latest)
+	}
+	return t
+}
+
+// lastBefore is when a client last asked something before t, or was answered. It is false if a request may have been carried out since.
+func (t *requestTimes) lastBefore(at int64) (last int64, ok bool) {
+	n, _ := slices.BinarySearch(t.events, at)
+	if n == 0 {
+		return 0, false
+	}
+	last = t.events[n-1]
+	i, _ := slices.BinarySearch(t.sent, at)
+	return last, i == 0 || t.pending[i-1] <= last
+}
+
+// quietBefore is for how long no client had asked for anything before the newer client was granted the lock, for which it had waited. There is no such time if
+// it is less than a quarter of the older lease, if that was not promised until then, or if a fault was on since it began.
+func (l *faultLog) quietBefore(e earlyPair, requests func() *requestTimes) (quiet int64, ok bool) {
+	older, newer := e.older[0], e.newer
+	if e.renewed || e.covered || newer.inv < 0 || newer.watchdog || !newer.lock.mutex() || !older.promisedBeyond(e.from) {
+		return 0, false
+	}
+	last, ok := requests().lastBefore(newer.okT)
+	quiet = newer.lo - last
+	return quiet, ok && quiet >= older.lease/4 && !slices.ContainsFunc(l.list, func(f fault) bool {
+		return f.overlaps(interval{older.lo, newer.okT})
+	})
+}
+
+// promisedBeyond says that the lease, as it was promised by then, runs at t.
+func (g *grant) promisedBeyond(t int64) bool {
+	r := g.renewed.furthest(t)
+	return g.lease > 0 && g.grantedBeyond(t) || r != nil && r.until > t
+}
+
+// quietWords say for how long nothing had been asked.
+func (e *earlyPair) quietWords(quiet int64) string {
+	return fmt.Sprintf("; for %s before that no client had asked the lock for anything, and %s had waited: %s's lease ended before its time, or %s took the lock over before its end",
+		dur(quiet), e.newer.process, e.older[0].process, e.newer.process)
+}
