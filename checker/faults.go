@@ -29,6 +29,7 @@ type fault struct {
 	stays      string // why it could not be healed
 	confirmed  bool
 	clock      ranWrong
+	closes     bool // see closesConnections
 }
 
 // onService says whether it was on anything but clients.
@@ -91,7 +92,7 @@ func (r *faultReader) read(e *history.Event, t int64) {
 			c.Confirmed++
 		}
 		r.open[id] = append(r.open[id], len(r.list))
-		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, confirmed: e.Confirmed, clock: readRanWrong(e.Fault)})
+		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, confirmed: e.Confirmed, clock: readRanWrong(e.Fault), closes: closesConnections(e.F, e.Fault)})
 	case history.End:
 		if list := r.open[id]; len(list) > 0 {
 			f := &r.list[list[0]]

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/picklock/picklock/internal/format"
 )
@@ -87,17 +88,31 @@ func (an *analysis) letEnd(g *grant, t int64) bool {
 		return false // it had no reason to
 	}
 	return !an.faults.anySince(from, t, func(f *fault) bool {
-		return !f.onOthers(g.process) && !f.short(g, from, h.longest)
+		return !f.onOthers(g.process) && !f.short(g, from, h)
 	})
 }
 
 // short says that a fault on the client or its links was over early in a lease that began at from. A library whose renewal
 // it disturbed had most of the lease left to try again. What was sent during the fault may be sent anew only when as much
-// time again is over, since TCP doubles its pauses.
-func (f *fault) short(g *grant, from, habit int64) bool {
-	onIt := slices.Contains(f.nodes, g.process) && (f.onLinks() || baseName(f.name) == "pause")
-	left := g.promised - satAdd(f.end, f.end-f.begin)
-	return onIt && f.ended && 3*left >= 2*(g.promised-from) && 2*left >= 3*habit
+// time again is over, since TCP doubles its pauses. If the fault closed the connection, the library knew at once that a renewal was lost, and
+// needs no more time than until the next one, and for a new connection.
+func (f *fault) short(g *grant, from int64, h renewHabit) bool {
+	if !slices.Contains(f.nodes, g.process) || !f.onLinks() && baseName(f.name) != "pause" || !f.ended {
+		return false
+	}
+	again := g.promised - satAdd(f.end, f.end-f.begin)
+	left := g.promised - f.end
+	return 3*again >= 2*(g.promised-from) && 2*again >= 3*h.longest ||
+		f.closes && h.gaps > 0 && left >= satAdd(h.longest, max(h.longest/4, reconnect))
+}
+
+// reconnect is how long a library may take to make a connection again, with its own pause before that.
+const reconnect = 250e6
+
+// closesConnections says of a fault, by its name and its steps, that a client whose connection it was on has learnt so when the fault ends.
+func closesConnections(name, steps string) bool {
+	known := slices.Contains([]string{"reset", "withhold"}, baseName(name)) && steps != ""
+	return known && !strings.Contains(steps, "silently") && !strings.Contains(steps, "half-open")
 }
 
 // tripped is what is blamed for a lease that the client's library let end: a short fault during it, which it did not
@@ -106,7 +121,7 @@ func (s *suspects) tripped(g *grant) (b blamed) {
 	from, _ := lastPromise(g)
 	within := interval{from, g.promised}
 	for _, p := range s.faults.parts(&stake{service: within, parties: []party{{g.process, within}}}) {
-		if p.short(g, from, 0) {
+		if p.short(g, from, s.habits[renewerOf{g.lock, g.process}]) {
 			b.parts = append(b.parts, p)
 		}
 	}

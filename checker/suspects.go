@@ -272,11 +272,12 @@ type suspects struct {
 	early  map[*grant]blamed
 	tokens map[*grant]blamed
 	faults *faultLog
+	habits renewHabits
 	renews map[*lock]bool // a grant of it was renewed, or was to be by its client's library
 }
 
 func newSuspects(an *analysis) suspects {
-	s := suspects{early: map[*grant]blamed{}, tokens: map[*grant]blamed{}, faults: an.faults, renews: map[*lock]bool{}}
+	s := suspects{early: map[*grant]blamed{}, tokens: map[*grant]blamed{}, faults: an.faults, habits: an.renews, renews: map[*lock]bool{}}
 	for _, k := range an.locks {
 		s.renews[k] = slices.ContainsFunc(k.grants, func(g *grant) bool { return g.renewed != nil || g.watchdog })
 	}

@@ -30,12 +30,12 @@ func crashAfterGrant(f fault, at scenarios.Trigger) bool {
 // forgetEnds is an end right after the failure.
 var forgetEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.1}}}
 
-// restartLease is a lease that outlasts the restart of a server while others run beside it.
+// restartLease is a lease that outlasts the restart of a server, or a new connection, while others run beside it.
 const restartLease = time.Second
 
 // leaseOf is the lease of a workload if it is not the target's; 0: it is.
 func (t Target) leaseOf(name string) time.Duration {
-	if name == forgets && t.TTL < restartLease {
+	if (name == forgets || name == unanswered) && t.TTL < restartLease {
 		return restartLease
 	}
 	return 0

@@ -256,6 +256,8 @@ func (f fault) order(t Target, all []workload, i int, s scenarios.TriggeredFault
 		return 1
 	case s.When.Do == history.Renew, s.When.Do == acts.Downgrade:
 		return -1 // the acquire before it is no new place, and counts
+	case s.When.Do == acts.Held && f.word == "clock" && f.whom != "": // what the library answers by itself, it answers by this clock
+		return -1
 	case !byLease || len(all[0].swaps) > 1 || first < 0 || i > first:
 		return i
 	case i == first:
@@ -306,6 +308,9 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 		if w.amid > 0 {
 			if f.idle && i == 0 {
 				out = append(out, scenarios.Trigger{At: scenarios.Before, Client: c, Do: scenarios.Work, Nth: w.amid})
+				if w.name == unanswered {
+					out = append(out, secondRenewal)
+				}
 			}
 			continue
 		}

@@ -75,8 +75,8 @@ func workloads(t Target) []workload {
 		{"again", // both come back for more
 			"acquire, read, write, release, acquire, read, work 0.1 leases, write, release",
 			"await A granted or 3 leases, acquire, read, write, release, acquire, read, write, release"},
-		{"renew", // A extends its lease
-			"acquire, read, work 0.6 leases, renew, work 0.6 leases, write, release",
+		{"renew", // A extends its lease, and works for nearly as long as that promises
+			"acquire, read, work 0.6 leases, renew, work 0.85 leases, write, release",
 			"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
 			"await B granted or 3 leases, acquire, read, write, release"},
 		{"give-up", // B does not wait for long, with C behind it, and comes back; A's work tells C when B is waiting
@@ -136,7 +136,7 @@ func workloads(t Target) []workload {
 	if t.Kept {
 		texts = append(texts, longHolds(t)...)
 	}
-	texts = append(texts, forgetful(t)...)
+	texts = append(append(texts, forgetful(t)...), oneLost(t)...)
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
 		for _, text := range [][]string{permitTakenBy(t), renewsLateBy(t)} {
@@ -171,7 +171,7 @@ const works = "works"
 const later = "later"
 
 // amid is in which work of A the faults of these workloads begin.
-var amid = map[string]int{works: 2, later: 1, secluded: 1, asksLater: 2}
+var amid = map[string]int{works: 2, later: 1, secluded: 1, asksLater: 2, unanswered: 1}
 
 // laterEnds are after a short glitch, after the lease, and when most libraries have given a request up.
 var laterEnds = []scenarios.Until{

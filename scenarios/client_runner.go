@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/picklock/picklock/history"
@@ -73,27 +71,44 @@ func (c *clientRunner) move(ctx context.Context, m Move) error {
 	if dead, err := c.died(ctx); dead || err != nil {
 		return err
 	}
-	if m.Do != Work && m.Do != Wait {
-		return c.act(ctx, m)
+	switch m.Do {
+	case Work:
+		return c.work(ctx, m)
+	case Wait:
+		if err := c.reach(ctx, c.at(During, m)); err != nil {
+			return err
+		}
+		if err := c.wait(ctx, m); err != nil {
+			return err
+		}
+		return c.reach(ctx, c.at(After, m))
 	}
+	return c.act(ctx, m)
+}
+
+// work lets the time of the client's work pass. Its messages are its library's own, as renewals are.
+func (c *clientRunner) work(ctx context.Context, m Move) error {
+	gates, err := c.gates(ctx, m)
+	if err != nil {
+		return err
+	}
+	shut := meet(ctx, gates)
+	defer shut()
 	if err := c.reach(ctx, c.at(During, m)); err != nil {
 		return err
 	}
-	if m.Do == Work {
-		span := m.Span.Of(c.scenario.TTL)
-		c.planned += span
-		end := c.stage.Now() + int64(span)
-		t := time.NewTimer(span)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-		c.lasted(c.client, m.Do, end)
-	} else if err := c.wait(ctx, m); err != nil {
-		return err
+	span := m.Span.Of(c.scenario.TTL)
+	c.planned += span
+	end := c.stage.Now() + int64(span)
+	t := time.NewTimer(span)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
+	c.lasted(c.client, m.Do, end)
+	shut()
 	return c.reach(ctx, c.at(After, m))
 }
 
@@ -171,15 +186,9 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 	if err := c.reach(ctx, c.at(During, m)); err != nil {
 		return err
 	}
-	// An act that is over without so many messages leaves a gate that never shuts.
-	during, done := context.WithCancel(ctx)
-	var waiting sync.WaitGroup
-	for _, g := range gates {
-		waiting.Go(func() { g(during) })
-	}
+	shut := meet(ctx, gates)
 	err = <-over
-	done()
-	waiting.Wait()
+	shut()
 	if err != nil {
 		return err
 	}
@@ -274,27 +283,11 @@ func (c *clientRunner) report(m Move, began int64, d workloads.Done, dead bool) 
 	c.tell(Taken{Text: c.client + ": " + m.String(), At: began, Took: time.Duration(c.stage.Now() - began), Outcome: text})
 }
 
-// begin prepares an act: what its messages are to meet is in place before it sends any. One that enters a lock which
-// the client holds changes nothing of what it holds.
+// begin prepares an act. One that enters a lock which the client holds changes nothing of what it holds.
 func (c *clientRunner) begin(ctx context.Context, m Move, enters bool) (*pending, []func(context.Context), error) {
-	var gates []func(context.Context)
-	for _, where := range []Where{Sent, Answered} {
-		a := c.at(where, m)
-		for _, st := range c.track {
-			if a.N, a.Other = st.When.N, st.When.Other; st.When != a {
-				continue
-			}
-			gate, err := c.gate(ctx, st)
-			if err != nil {
-				over, cancel := context.WithCancel(ctx)
-				cancel()
-				for _, g := range gates {
-					g(over) // what is shut is opened
-				}
-				return nil, nil, err
-			}
-			gates = append(gates, gate)
-		}
+	gates, err := c.gates(ctx, m)
+	if err != nil {
+		return nil, nil, err
 	}
 	ch := &pending{move: m, killed: make(chan struct{}), ended: make(chan string, 1)}
 	c.mu.Lock()
@@ -305,47 +298,6 @@ func (c *clientRunner) begin(ctx context.Context, m Move, enters bool) (*pending
 		s.asked, s.granted, s.until, s.waiting, s.lost, s.refusals = 0, 0, 0, false, false, nil
 	}
 	return ch, gates, nil
-}
-
-// gate lets so many messages of an act pass, and no more before the fault has taken effect. What
-// it returns waits for that, once the act has begun.
-func (c *clientRunner) gate(ctx context.Context, st *faultState) (func(context.Context), error) {
-	others := c.stage.Servers()
-	if st.When.Other != "" {
-		others = c.resolve(strings.Split(st.When.Other, " and "))
-	}
-	if len(others) == 0 {
-		return nil, &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: "there are no servers whose messages could be counted"}
-	}
-	g, err := c.stage.Gate(ctx, GateRequest{Client: c.client, To: others, Answered: st.When.At == Answered, N: st.When.N})
-	if err != nil {
-		return nil, &DiscardedError{TriggeredFault: *st.TriggeredFault, Why: err.Error(), Err: err}
-	}
-	return func(during context.Context) {
-		defer func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), openWithin)
-			defer cancel()
-			if err := g.Open(ctx); err != nil {
-				c.turn(func() {
-					st.outcome = errors.Join(st.outcome, fmt.Errorf("let go what waits since %s: %w", st.When, err))
-				})
-			}
-		}()
-		select {
-		case <-g.Shut():
-			c.inject(ctx, st, c.stage.Now())
-		case <-during.Done():
-			// The answer that shut the gate may have ended the act before the gate was heard of.
-			n, err := g.Passed(ctx)
-			switch {
-			case err != nil:
-			case n >= st.When.N:
-				c.inject(ctx, st, c.stage.Now())
-			default:
-				c.turn(func() { st.tooFew = tooFew(st.When, n) })
-			}
-		}
-	}, nil
 }
 
 // died says that the client was killed since it was last asked, once it runs again: it
