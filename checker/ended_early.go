@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// endedEarly is the cause of a grant that came while the older lease had time left, and no client had asked for anything for a while: the
+// endedEarly is the cause of a grant that came while the older lease had time left, and no client but those that wait had asked for anything for a while: the
 // lease ended by itself, or the client that waited took the lock over before the lease's end.
 const endedEarly = "ended-early"
 
@@ -86,7 +86,7 @@ func (l *faultLog) quietBefore(e earlyPair, requests func() *requestTimes) (quie
 	}
 	last, ok := requests().lastBefore(newer.okT)
 	quiet = newer.lo - last
-	return quiet, ok && quiet >= older.lease/4 && !slices.ContainsFunc(l.list, func(f fault) bool {
+	return quiet, ok && quiet >= older.lease/4 && !l.anySince(-never, newer.okT, func(f *fault) bool {
 		return f.overlaps(interval{older.lo, newer.okT})
 	})
 }
@@ -99,6 +99,6 @@ func (g *grant) promisedBeyond(t int64) bool {
 
 // quietWords say for how long nothing had been asked.
 func (e *earlyPair) quietWords(quiet int64) string {
-	return fmt.Sprintf("; for %s before that no client had asked the lock for anything, and %s had waited: %s's lease ended before its time, or %s took the lock over before its end",
+	return fmt.Sprintf("; for %s before that no request was sent, answered or under way but those of clients that waited, as %s did: %s's lease ended before its time, or %s took the lock over",
 		dur(quiet), e.newer.process, e.older[0].process, e.newer.process)
 }

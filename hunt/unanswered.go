@@ -1,10 +1,6 @@
 package hunt
 
-import (
-	"strings"
-
-	"github.com/picklock/picklock/scenarios"
-)
+import "github.com/picklock/picklock/scenarios"
 
 // unanswered is the workload of a client whose library renews the lease, and gets no answer to one renewal: a library that renews no more lets the lease
 // end. Its lease is long enough to connect anew, and to renew, before that. In the other workloads with such a client most
@@ -27,7 +23,7 @@ var secondRenewal = scenarios.Trigger{At: scenarios.Sent, Client: clientNames[0]
 
 // answerLost is that the answer to it is lost, at once or after a moment.
 func answerLost(f fault, at scenarios.Trigger) bool {
-	return at == secondRenewal && (f.text == "reset: "+clientNames[0]+" to "+scenarios.Servers || strings.HasPrefix(f.text, "withhold: "+scenarios.Servers+" to "+clientNames[0]))
+	return at == secondRenewal && (f.text == "reset: "+clientNames[0]+" to "+scenarios.Servers || f.text == "withhold: "+scenarios.Servers+" to "+clientNames[0])
 }
 
 // aMoment is an end long before that of the lease.

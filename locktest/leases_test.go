@@ -60,7 +60,7 @@ func TestHuntTriesOtherLeases(t *testing.T) {
 	said, code := inner(t, self, "TestInnerHuntWhole", func(cmd *exec.Cmd) {
 		cmd.Env = append(cmd.Env, outEnv+"="+out)
 	})
-	if code != 1 || !strings.Contains(said, "lock bug: overlapping leases (granted-early) — by a lease of 1.5s: ") || strings.Count(said, "scenario: ") != 1 {
+	if code != 1 || !strings.Contains(said, "lock bug: overlapping leases (granted-early) (ended-early) — by a lease of 1.5s: ") || strings.Count(said, "scenario: ") != 1 {
 		t.Errorf("exit code %d, want 1 and one counterexample, by a lease of 1.5s:\n%s", code, said)
 	}
 	r := readHunt(t, out)
