@@ -135,3 +135,28 @@ func TestAsksLater(t *testing.T) {
 		}
 	}
 }
+
+// TestUnanswered: of a lock with a lease that its library keeps, the answer to the second renewal is lost. The lease is long enough to connect anew.
+func TestUnanswered(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		for _, granted := range []time.Duration{0, time.Second / 4} {
+			on := target(1, 1)
+			on.Kept, on.Granted = kept, granted
+			var got, want []string
+			for p := range space(on, 1) {
+				if p.workload == unanswered && p.depth > 0 {
+					got = append(got, p.schedule.TriggeredFaults[0].String())
+					if p.schedule.TTL != restartLease {
+						t.Errorf("%s with a lease of %v", p.id, p.schedule.TTL)
+					}
+				}
+			}
+			if kept && granted > 0 {
+				want = []string{"reset: A to servers when A's work has sent message 2 until 0 leases", "withhold: servers to A when A's work has sent message 2 until 0.1 leases"}
+			}
+			if slices.Sort(got); !slices.Equal(got, want) {
+				t.Errorf("kept %v, of a lease %v: %q, want %q", kept, granted, got, want)
+			}
+		}
+	}
+}

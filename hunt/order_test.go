@@ -87,6 +87,22 @@ func TestFencedIsReachedBeforeTheWrite(t *testing.T) {
 	}
 }
 
+// TestClockBeforeAnAnswer: of what a client asks, its own clock is wrong before the question first, since a library that answers by itself sends no message.
+func TestClockBeforeAnAnswer(t *testing.T) {
+	on := target(1, 1, "clock")
+	on.Holds = true
+	for p := range space(on, 1) {
+		if p.workload != asksHeld || p.depth == 0 || !strings.HasPrefix(p.schedule.TriggeredFaults[0].Fault.Text, "clock: A ") {
+			continue
+		}
+		if got := p.schedule.TriggeredFaults[0].When.String(); got != "before A's held?" {
+			t.Errorf("%q first", got)
+		}
+		return
+	}
+	t.Error("never")
+}
+
 // What a fault is tried at first is what tells most of it.
 func TestFirstOfAFault(t *testing.T) {
 	on := target(1, 1)
