@@ -29,7 +29,7 @@ type fault struct {
 	stays      string // why it could not be healed
 	confirmed  bool
 	clock      ranWrong
-	closes     bool // see closesConnections
+	loud       bool // see isLoud
 }
 
 // onService says whether it was on anything but clients.
@@ -68,6 +68,11 @@ func (f *fault) losesPackets() bool {
 	return slices.Contains([]string{"partition", "reset", "withhold", "loss", "flap"}, baseName(f.name))
 }
 
+// resets says whether it ends connections.
+func (f *fault) resets() bool {
+	return slices.Contains([]string{"reset", "withhold"}, baseName(f.name))
+}
+
 // baseName is a fault's name without what follows a colon.
 func baseName(f string) string {
 	base, _, _ := strings.Cut(f, ":")
@@ -92,7 +97,7 @@ func (r *faultReader) read(e *history.Event, t int64) {
 			c.Confirmed++
 		}
 		r.open[id] = append(r.open[id], len(r.list))
-		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, confirmed: e.Confirmed, clock: readRanWrong(e.Fault), closes: closesConnections(e.F, e.Fault)})
+		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, confirmed: e.Confirmed, clock: readRanWrong(e.Fault), loud: isLoud(e.Fault)})
 	case history.End:
 		if list := r.open[id]; len(list) > 0 {
 			f := &r.list[list[0]]

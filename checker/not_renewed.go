@@ -103,16 +103,15 @@ func (f *fault) short(g *grant, from int64, h renewHabit) bool {
 	again := g.promised - satAdd(f.end, f.end-f.begin)
 	left := g.promised - f.end
 	return 3*again >= 2*(g.promised-from) && 2*again >= 3*h.longest ||
-		f.closes && h.gaps > 0 && left >= satAdd(h.longest, max(h.longest/4, reconnect))
+		f.resets() && f.loud && h.gaps > 0 && left >= satAdd(h.longest, max(h.longest/4, reconnect))
 }
 
 // reconnect is how long a library may take to make a connection again, with its own pause before that.
 const reconnect = 250e6
 
-// closesConnections says of a fault, by its name and its steps, that a client whose connection it was on has learnt so when the fault ends.
-func closesConnections(name, steps string) bool {
-	known := slices.Contains([]string{"reset", "withhold"}, baseName(name)) && steps != ""
-	return known && !strings.Contains(steps, "silently") && !strings.Contains(steps, "half-open")
+// isLoud says of a fault's steps that the client at a connection which they end has learnt so by then.
+func isLoud(steps string) bool {
+	return steps != "" && !strings.Contains(steps, "silently") && !strings.Contains(steps, "half-open")
 }
 
 // tripped is what is blamed for a lease that the client's library let end: a short fault during it, which it did not

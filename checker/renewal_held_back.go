@@ -13,7 +13,7 @@ func (an *analysis) renewalHeldBack(g *grant, t int64) bool {
 	}
 	sent, answered := list[n].heldUntil, list[n].okT
 	lost := func(f *fault) bool {
-		return f.end >= sent || slices.Contains([]string{"reset", "withhold"}, baseName(f.name))
+		return f.end >= sent || f.resets()
 	}
 	slows := func(f *fault) bool { return lost(f) && f.onTheWay(g.process) }
 	return slices.ContainsFunc(an.faults.byNode[g.process].latest(nil, sent-g.lease, answered), slows) ||

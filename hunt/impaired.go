@@ -26,7 +26,6 @@ func impaired(t Target, all []workload) []early {
 	}
 	first, second := clientNames[0], clientNames[1]
 	asked := scenarios.Trigger{At: scenarios.Before, Client: first, Do: history.Acquire, Nth: 1}
-	granted := scenarios.Trigger{At: scenarios.After, Client: first, Do: history.Acquire, Nth: 1}
 	wrote := scenarios.Trigger{At: scenarios.Before, Client: first, Do: history.Write, Nth: 1}
 	if !slices.ContainsFunc(all[0].programs[0], func(m scenarios.Move) bool { return m.Do == history.Write }) {
 		wrote.Do = history.Release // several hold it, and none writes
@@ -55,7 +54,7 @@ func impaired(t Target, all []workload) []early {
 				continue
 			}
 			pair := early{two{on, [2]scenarios.TriggeredFault{a, b}, f.rank + crash.rank}, []scenarios.TriggeredFault{a, b}}
-			if c, err := scenarios.NewTriggeredFault(f.text, granted, lasting); err == nil && on.name == stays {
+			if c, err := scenarios.NewTriggeredFault(f.text, atGrant, lasting); err == nil && on.name == stays {
 				pair.alone = append(pair.alone, c) // from then on, another leads, and the former one comes back
 			}
 			if ahead { // what is counted meanwhile ends late

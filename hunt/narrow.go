@@ -13,6 +13,7 @@ import (
 // that it shows something without a fault, and is tried so before any.
 var narrow = map[string]struct {
 	strikes func(fault, scenarios.Trigger) bool // nil: all that begin where faults of the workload do
+	also    *scenarios.Trigger                  // one that the other workloads do not have
 	ends    []scenarios.Until
 	soon    bool
 	// ignores: its clients go on if their library reports the loss of a lock, as those do that only look at the answers.
@@ -29,17 +30,20 @@ var narrow = map[string]struct {
 	shorter:    {strikes: strayingOwner, ends: strayingEnds, soon: true},
 	longer:     {strikes: strayingOwner, ends: strayingEnds, soon: true},
 	waits:      {strikes: strayingWaiter, ends: longerThanLease, ignores: true},
-	stays:      {strikes: onServer, ends: stayEnds},
+	stays:      {strikes: onServer, also: &atGrant, ends: stayEnds},
 	twice:      {strikes: atFirstRelease, soon: true},
 	secluded:   {strikes: seclusion, ends: untilItWrites},
-	forgets:    {strikes: crashAfterGrant, ends: forgetEnds},
+	forgets:    {strikes: crashAfterGrant, also: &atGrant, ends: forgetEnds},
 	asksLater:  {strikes: unheardHolder, ends: longerThanLease},
-	unanswered: {strikes: answerLost, ends: aMoment},
+	unanswered: {strikes: answerLost, also: &secondRenewal, ends: aMoment},
 	longKept:   {strikes: crashAfterRenewals, ends: longerThanLease},
 
 	permitTaken: {strikes: crashWithPermit, ends: longerThanLease},
 	renewsLate:  {strikes: noFault, soon: true},
 }
+
+// atGrant is when A has just been granted the lock.
+var atGrant = scenarios.Trigger{At: scenarios.After, Client: clientNames[0], Do: history.Acquire, Nth: 1}
 
 // longerThanLease is an end when a lease is over that began before the fault.
 var longerThanLease = []scenarios.Until{{Or: scenarios.Span{Leases: 1.6}}}

@@ -305,12 +305,12 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 		if f.whom != "" && f.whom != c || f.whom == "" && i > 1 {
 			continue
 		}
+		if w.also != nil && c == w.also.Client {
+			out = append(out, *w.also)
+		}
 		if w.amid > 0 {
 			if f.idle && i == 0 {
 				out = append(out, scenarios.Trigger{At: scenarios.Before, Client: c, Do: scenarios.Work, Nth: w.amid})
-				if w.name == unanswered {
-					out = append(out, secondRenewal)
-				}
 			}
 			continue
 		}
@@ -325,9 +325,6 @@ func triggersOf(t Target, w workload, f fault) []scenarios.Trigger {
 					out = append(out, b)
 				}
 			}
-		}
-		if f.whom == "" && i == 0 && (w.name == stays || w.name == forgets) {
-			out = append(out, scenarios.Trigger{At: scenarios.After, Client: c, Do: history.Acquire, Nth: 1})
 		}
 		if f.whom == c || f.whom == "" && i == 1 {
 			out = append(out, scenarios.Trigger{At: scenarios.Event, Await: scenarios.AwaitClient(c, "waiting")})

@@ -23,6 +23,8 @@ type workload struct {
 	// strikes chooses the faults that are tried in it, and where; nil: all of them. Such a workload is there for
 	// one thing, and is no base for schedules that are drawn at random.
 	strikes func(f fault, at scenarios.Trigger) bool
+	// also is a trigger that the other workloads do not have; nil: none.
+	also *scenarios.Trigger
 	// ends are how those faults end; nil: as in all other workloads.
 	ends []scenarios.Until
 	// soon: it is run without a fault before any, whatever its ends.
@@ -150,7 +152,7 @@ func workloads(t Target) []workload {
 	}
 	var out []workload
 	for _, text := range texts {
-		w := workload{name: text[0], lease: t.leaseOf(text[0]), amid: amid[text[0]], strikes: narrow[text[0]].strikes, ends: narrow[text[0]].ends, soon: narrow[text[0]].soon, ignores: narrow[text[0]].ignores}
+		w := workload{name: text[0], lease: t.leaseOf(text[0]), amid: amid[text[0]], strikes: narrow[text[0]].strikes, also: narrow[text[0]].also, ends: narrow[text[0]].ends, soon: narrow[text[0]].soon, ignores: narrow[text[0]].ignores}
 		for _, program := range text[1:] {
 			w.programs = append(w.programs, scenarios.MustProgram(program, clientNames))
 		}
