@@ -67,8 +67,12 @@ func (c *modelClient) acquire(mode string, then func(*modelGrant)) {
 	}
 	lost := false
 	lost = m.send(c, func() func() {
+		arrived := m.now
 		waits = m.acquire(c.name, mode, func(h *serviceHold) {
 			got = h
+			if m.polls && m.now > arrived {
+				sent = max(arrived, m.now-m.way()) // by a later request
+			}
 			if !lost {
 				m.back(c, life, func() { answer(h) })
 			}
@@ -103,7 +107,7 @@ func (c *modelClient) acquire(mode string, then func(*modelGrant)) {
 // patience is how long a client waits for an answer. A network without faults loses no messages for
 // longer than a lock may stay free.
 func (m *model) patience() int64 {
-	if !m.losses && m.chance("patient", 30) {
+	if !m.losses && (m.polls || m.chance("patient", 30)) {
 		return m.pick("patience", 6, 12) * 1000 * ms
 	}
 	return m.pick("patience", 4, 16) * 50 * ms

@@ -113,9 +113,15 @@ func (m *model) forget() {
 
 func (m *model) release(h *serviceHold) (held bool) {
 	if held = m.holding(h); held {
-		if h.entries--; h.entries == 0 {
-			m.drop(h)
+		if h.entries--; h.entries > 0 {
+			return true
 		}
+		if m.bug == "keeps the lock" && m.chance("keeps", 70) {
+			i := slices.Index(m.service.holds, h)
+			m.service.holds[i] = &serviceHold{mode: h.mode, until: h.until} // nobody's
+			return true
+		}
+		m.drop(h)
 		return true
 	}
 	if strings.HasPrefix(m.bug, "frees anyone's") && len(m.service.holds) > 0 {

@@ -25,6 +25,7 @@ type traits struct {
 	fencing  bool // with tokens: the register refuses what is older than it has seen
 	careful  bool // clients look at their lease before each step
 	watchdog bool // the library renews by itself
+	polls    bool // a client that waits asks again and again
 	try      bool // an acquire that finds the lock taken fails at once
 	confirms bool // answers say whether the grant was in force
 	agrees   bool // a release of what is no longer held is no error
@@ -34,7 +35,7 @@ type traits struct {
 }
 
 // bugs are what a simulated service can do wrong.
-var bugs = []string{"early", "forgets", "frees anyone's", "two at once", "tokens repeat", "tokens fall", "extends the lost", "revokes", "loses a waiter", "by a clock", "frees anyone's, by a clock"}
+var bugs = []string{"early", "forgets", "frees anyone's", "two at once", "tokens repeat", "tokens fall", "extends the lost", "revokes", "loses a waiter", "by a clock", "frees anyone's, by a clock", "keeps the lock"}
 
 // service is the truth: who holds the lock.
 type service struct {
@@ -211,6 +212,7 @@ func (c *modelClient) after(d int64, do func()) {
 func simulated(t *rapid.T, is traits) *model {
 	m := &model{traits: is, t: t, end: 20_000 * ms}
 	m.in.Options.TTL = is.lease
+	m.in.Options.Bound = max(5000*ms, 5*is.lease) // as a run has it
 	for i := range is.clients {
 		c := &modelClient{m: m, name: fmt.Sprintf("c%d", i+1), paused: interval{-1, -1}, cut: interval{-1, -1}}
 		m.clients = append(m.clients, c)

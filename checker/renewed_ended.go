@@ -40,7 +40,7 @@ func (g *grant) renewedWhenOver(t int64) (r endedRenewal, ok bool) {
 	if before := g.renewed.furthest(by.okT - 1); before != nil && before.until > r.end {
 		r.since, r.end, r.proof = before.okT, before.until, before.ok
 	}
-	return r, r.end <= by.invT && g.ofHold().maybeRenewedFrom(r.end, by.invT) == nil
+	return r, r.end < by.invT && g.ofHold().maybeRenewedFrom(r.end, by.invT) == nil
 }
 
 // endAwaited says that the newer client had waited for the end, and was granted the lock soon after it: services look for leases that are over only

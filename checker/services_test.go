@@ -56,32 +56,47 @@ func often(t *testing.T, f func(*rapid.T)) {
 // TestSoundServices: whatever the clients and the network of a sound lock do, the checker names no
 // lock bug.
 func TestSoundServices(t *testing.T) {
-	seen := map[string]int{}
-	often(t, func(rt *rapid.T) {
-		m := simulated(rt, drawTraits(rt))
-		if err := sound(m.in); err != nil {
-			rt.Fatalf("the history is none: %v\n%s", err, m)
+	for name, change := range map[string]func(*traits){
+		"as drawn": func(*traits) {},
+		"leases of seconds, whose clients poll": func(is *traits) {
+			is.lease, is.polls = max(4*is.lease, 1200*ms), true
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			seen := map[string]int{}
+			often(t, func(rt *rapid.T) {
+				is := drawTraits(rt)
+				change(&is)
+				soundService(rt, simulated(rt, is), seen)
+			})
+			t.Log(seen)
+		})
+	}
+}
+
+// soundService fails if the checker accuses the service, and counts in seen what else it names.
+func soundService(rt *rapid.T, m *model, seen map[string]int) {
+	if err := sound(m.in); err != nil {
+		rt.Fatalf("the history is none: %v\n%s", err, m)
+	}
+	v := Check(m.in)
+	for _, g := range v.Groups() {
+		seen[g.Name+"/"+g.Cause]++
+		if g.Class() == "bug" {
+			rt.Fatalf("a sound lock is accused: %s/%s: %s\n%s", g.Name, g.Cause, v.Anomalies[g.First].Explanation, m)
 		}
-		v := Check(m.in)
-		for _, g := range v.Groups() {
-			seen[g.Name+"/"+g.Cause]++
-			if g.Class() == "bug" {
-				rt.Fatalf("a sound lock is accused: %s/%s: %s\n%s", g.Name, g.Cause, v.Anomalies[g.First].Explanation, m)
-			}
+	}
+	plain(rt, v, m)
+	for _, a := range v.Anomalies {
+		if m.fencing && (a.Name == "stale-write" || a.Name == "lost-update") {
+			rt.Fatalf("behind fencing: %s: %s\n%s", a.Name, a.Explanation, m)
 		}
-		plain(rt, v, m)
-		for _, a := range v.Anomalies {
-			if m.fencing && (a.Name == "stale-write" || a.Name == "lost-update") {
-				rt.Fatalf("behind fencing: %s: %s\n%s", a.Name, a.Explanation, m)
-			}
+	}
+	for name, p := range v.Properties {
+		if strings.Contains(p.Why, "CONTRADICTS") {
+			rt.Fatalf("%s: %s\n%s", name, p.Why, m)
 		}
-		for name, p := range v.Properties {
-			if strings.Contains(p.Why, "CONTRADICTS") {
-				rt.Fatalf("%s: %s\n%s", name, p.Why, m)
-			}
-		}
-	})
-	t.Log(seen)
+	}
 }
 
 // plain fails if an explanation says that something took less than no time.
@@ -106,6 +121,7 @@ var accusable = map[string][]string{
 	"extends the lost": {"false-belief/extended", "granted-early/granted-early", "granted-early/rounded", "granted-early/counted-late", "granted-early/confirmed-lost", "granted-early/renewed-ended", "granted-early/late-release", "granted-early/shared-expiry", "granted-early/renewed-early", "stale-write/renewed-late", "stale-write/granted-early", "token-regression/or-overlap"},
 	"revokes":          {"granted-early/granted-early", "granted-early/rounded", "granted-early/counted-late", "granted-early/confirmed-lost", "granted-early/renewed-ended", "granted-early/late-release", "granted-early/shared-expiry", "granted-early/freed-more", "double-grant/freed-more", "double-grant/", "revoked-early/", "revoked-early/noticed", "revoked-early/late-release", "stale-write/granted-early", "token-regression/or-overlap"},
 	"loses a waiter":   {"deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "deadlock/crashed-holder"},
+	"keeps the lock":   {"not-freed/", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "deadlock/crashed-holder"},
 	"by a clock":       {"granted-early/granted-early", "granted-early/rounded", "granted-early/counted-late", "granted-early/confirmed-lost", "granted-early/late-release", "granted-early/shared-expiry", "revoked-early/", "revoked-early/noticed", "stale-write/granted-early", "deadlock/", "deadlock/lost-hold", "deadlock/lost-acquire", "deadlock/lost-release", "deadlock/given-up", "token-regression/or-overlap"},
 }
 
@@ -132,6 +148,9 @@ func TestBrokenServices(t *testing.T) {
 				is.bug = bug
 				if strings.HasSuffix(bug, "by a clock") {
 					is.lease, is.faults = max(is.lease, 100*ms), true
+				}
+				if bug == "keeps the lock" {
+					is.lease, is.polls, is.losses, is.try = max(4*is.lease, 1200*ms), true, false, false
 				}
 				if strings.HasPrefix(bug, "tokens") {
 					is.tokens, is.nested = true, false // of a reentrant lock they are not judged

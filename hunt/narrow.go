@@ -36,8 +36,11 @@ var narrow = map[string]struct {
 	forgets:    {strikes: crashAfterGrant, also: &atGrant, ends: forgetEnds},
 	asksLater:  {strikes: unheardHolder, ends: longerThanLease},
 	unanswered: {strikes: answerLost, also: &secondRenewal, ends: aMoment},
+	frees:      {strikes: requestLost, ends: aMoment, soon: true},
 	longKept:   {strikes: crashAfterRenewals, ends: longerThanLease},
 
+	freesNested: {strikes: requestLost, ends: aMoment, soon: true},
+	freesShared: {strikes: requestLost, ends: aMoment, soon: true},
 	permitTaken: {strikes: crashWithPermit, ends: longerThanLease},
 	renewsLate:  {strikes: noFault, soon: true},
 }

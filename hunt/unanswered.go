@@ -23,7 +23,12 @@ var secondRenewal = scenarios.Trigger{At: scenarios.Sent, Client: clientNames[0]
 
 // answerLost is that the answer to it is lost, at once or after a moment.
 func answerLost(f fault, at scenarios.Trigger) bool {
-	return at == secondRenewal && (f.text == "reset: "+clientNames[0]+" to "+scenarios.Servers || f.text == "withhold: "+scenarios.Servers+" to "+clientNames[0])
+	return at == secondRenewal && lostAnswer(f)
+}
+
+// lostAnswer is that what the servers answer A is lost.
+func lostAnswer(f fault) bool {
+	return f.text == "reset: "+clientNames[0]+" to "+scenarios.Servers || f.text == "withhold: "+scenarios.Servers+" to "+clientNames[0]
 }
 
 // aMoment is an end long before that of the lease.

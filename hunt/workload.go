@@ -138,7 +138,7 @@ func workloads(t Target) []workload {
 	if t.Kept {
 		texts = append(texts, longHolds(t)...)
 	}
-	texts = append(append(texts, forgetful(t)...), oneLost(t)...)
+	texts = slices.Concat(texts, forgetful(t), oneLost(t), freeing(t))
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
 		for _, text := range [][]string{permitTakenBy(t), renewsLateBy(t)} {
@@ -146,6 +146,7 @@ func workloads(t Target) []workload {
 				texts = append(texts, text)
 			}
 		}
+		texts = append(texts, freeing(t)...)
 		if t.ReleasesTwice && len(t.ClientNames()) == t.Permits+2 { // one waits while all permits are taken
 			texts = append(texts, releaseTwice(t))
 		}

@@ -36,6 +36,7 @@ var mistakes = map[string]map[string]string{
 	"exit-at-acquire":            {"acquire": "it ended (exit status 3) instead of answering acquire"},
 	"half-line":                  {"acquire": "it ended", "form": "in the middle of a line"},
 	"refuses-release":            {"release": "could not release what it had just been granted"},
+	"keeps":                      {"release": "the release freed nothing, or not all"},
 	"crash-at-release":           {"release": "it ended (exit status 1) instead of answering release"},
 	"no-token":                   {"token": `a grant has no "token"`},
 	"token-falls":                {"token": "was given after"},

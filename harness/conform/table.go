@@ -17,7 +17,7 @@ var checks = []check{
 	{"open", "starts, and answers open", nil, opens},
 	{"declares", "the answer to open says what the lock can do", []string{"open"}, declares},
 	{"acquire", "a free lock is granted", []string{"open"}, acquires},
-	{"release", "what it holds it can release", []string{"acquire"}, releases},
+	{"release", "what it holds it can release, and then have again at once", []string{"acquire"}, releases},
 	{"token", "tokens are there as declared, and rise", []string{"declares", "release"}, tokens},
 	{"lease", "leases are there as declared", []string{"declares", "acquire"}, leases},
 	{"since", "a lease says since when, on CLOCK_MONOTONIC in ns", []string{"acquire"}, since},

@@ -38,6 +38,14 @@ func troubled() []Kind {
 				m.do("c2", history.Fail, history.Acquire, permits(2))
 			}
 		}),
+		of("leases that go on after their release", func(m *maker, n int) {
+			m.ask(client(0))
+			for i := range n / 4 {
+				m.release(client(i%2), m.get(client(i%2), m.lease(2*s)))
+				m.ask(client((i + 1) % 2))
+				m.now += 2*s + ms
+			}
+		}),
 		of("keys that nobody gets, and faults", func(m *maker, n int) {
 			for i := range n / 2 {
 				m.ask(client(i), key(fmt.Sprint("k", i)))
