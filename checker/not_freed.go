@@ -200,6 +200,17 @@ func (l keptLease) askedSince(acquires []*op, granted map[string]*grant) *op {
 	return nil
 }
 
+// freedAtOnce says that a client was granted a lock that another one had given back before the lease would have ended: where the release frees nothing it has to
+// wait.
+func (an *analysis) freedAtOnce() bool {
+	return slices.ContainsFunc(an.locks, func(k *lock) bool {
+		return slices.ContainsFunc(k.releasedLeases(), func(l keptLease) bool {
+			n := l.newer
+			return n.process != l.released.process && n.okT < l.until
+		})
+	})
+}
+
 // over says that none of the intervals reaches into [from, to].
 func (i *idle) over(from, to int64) bool {
 	gap, ok := i.from(from)

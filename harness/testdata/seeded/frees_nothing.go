@@ -1,0 +1,22 @@
+package main
+
+func init() {
+	// The acquire's helper adds a prefix to the key's name, and the release's does not.
+	plant(bug{
+		name:  "frees-other-key",
+		about: "the owner is compared, and a key of another name is deleted; the answer is not looked at",
+		wrong: func(r *recipe) {
+			r.free = func(l *lock, h *hold) error {
+				owner, err := l.db.do("GET", h.key)
+				if err != nil {
+					return err
+				}
+				if owner != h.owner {
+					return errNotHeld
+				}
+				_, err = l.db.do("DEL", "lock:"+h.key)
+				return err
+			}
+		},
+	})
+}
