@@ -33,12 +33,12 @@ func freeing(t Target) [][]string {
 	if t.Permits > 1 {
 		return permitFreed(t)
 	}
-	texts := [][]string{program(frees, "acquire, read, work 0.1 leases, write, release", "")}
+	texts := [][]string{program(frees, "acquire, read, work 0.25 leases, write, release", "")}
 	if t.Reentrant {
-		texts = append(texts, program(freesNested, "acquire, read, acquire, work 0.1 leases, write, release, release", "2nd "))
+		texts = append(texts, program(freesNested, "acquire, read, acquire, work 0.25 leases, write, release, release", "2nd "))
 	}
 	if t.Shared {
-		texts = append(texts, program(freesShared, "acquire shared, read, work 0.1 leases, release", ""))
+		texts = append(texts, program(freesShared, "acquire shared, read, work 0.25 leases, release", ""))
 	}
 	return texts
 }
@@ -46,7 +46,7 @@ func freeing(t Target) [][]string {
 // permitFreed are the programs for a semaphore: A gives its permit back, the others have all but one, and A asks for that.
 func permitFreed(t Target) [][]string {
 	names := t.ClientNames()
-	out := []string{frees, fmt.Sprintf("acquire, read, work 0.1 leases, release, await %s granted or 2 leases, acquire, read, release", names[t.Permits-1])}
+	out := []string{frees, fmt.Sprintf("acquire, read, work 0.25 leases, release, await %s granted or 2 leases, acquire, read, release", names[t.Permits-1])}
 	for i := 1; i < t.Permits; i++ {
 		after := "after A's release"
 		if i > 1 {
