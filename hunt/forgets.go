@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/picklock/picklock/history"
@@ -8,18 +9,37 @@ import (
 )
 
 // forgets is the workload of a server that fails when A has just been granted the lock, and of B, which asks when the server is back and A's lease still runs.
-// In the other workloads a client that waits learns of the failure by an error, and asks no more, or it asks when the lease is over.
+// B asks once more: its first request may end with its connection, which the failure has closed. In the other workloads a client that waits learns of the failure
+// by an error, and asks no more, or it asks when the lease is over.
 const forgets = "forgets"
 
 // forgetful are its programs, for a lock that is not kept: of one that is, stays does so.
 func forgetful(t Target) [][]string {
-	if t.Kept {
+	switch {
+	case t.Kept:
 		return nil
+	case t.Permits > 1:
+		return permitsForgotten(t)
 	}
 	return [][]string{{forgets,
 		"acquire, read, work 0.4 leases, work 0.5 leases, write, release",
-		"await A's 2nd work or 3 leases, acquire, read, write, release",
+		"await A's 2nd work or 3 leases, acquire, read, write, release, acquire, read, write, release",
 	}}
+}
+
+// permitsForgotten are the programs for a semaphore: A takes the last permit, the others have the rest, and one asks when all are out. None if there are too few
+// clients for that.
+func permitsForgotten(t Target) [][]string {
+	names := t.ClientNames()
+	if len(names) <= t.Permits {
+		return nil
+	}
+	const section = "acquire, read, work 0.9 leases, release"
+	out := []string{forgets, fmt.Sprintf("await %s granted or 3 leases, acquire, read, work 0.4 leases, work 0.5 leases, release", names[t.Permits-1]), section}
+	for i := 2; i < t.Permits; i++ {
+		out = append(out, fmt.Sprintf("await %s granted or 3 leases, %s", names[i-1], section))
+	}
+	return [][]string{append(out, "await A's 2nd work or 3 leases, acquire, read, release, acquire, read, release")}
 }
 
 // crashAfterGrant is that servers crash, or lose their power, right after A's acquire.

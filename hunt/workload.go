@@ -146,7 +146,7 @@ func workloads(t Target) []workload {
 				texts = append(texts, text)
 			}
 		}
-		texts = append(texts, freeing(t)...)
+		texts = slices.Concat(texts, forgetful(t), freeing(t))
 		if t.ReleasesTwice && len(t.ClientNames()) == t.Permits+2 { // one waits while all permits are taken
 			texts = append(texts, releaseTwice(t))
 		}
