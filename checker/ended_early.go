@@ -85,8 +85,8 @@ func (l *faultLog) quietBefore(e earlyPair, requests func() *requestTimes) (quie
 		return 0, false
 	}
 	last, ok := requests().lastBefore(newer.okT)
-	quiet = newer.lo - last
-	return quiet, ok && quiet >= older.lease/4 && !l.anySince(-never, newer.okT, func(f *fault) bool {
+	quiet = newer.lo - max(last, older.okT)
+	return quiet, ok && quiet >= max(1, older.lease/4) && !l.anySince(-never, newer.okT, func(f *fault) bool {
 		return f.overlaps(interval{older.lo, newer.okT})
 	})
 }

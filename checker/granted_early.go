@@ -73,7 +73,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			refs = append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...)
 			if w := newer.givenWithin(); len(newer.evidenceAt(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
 				// How long newer held does not matter: it had nowhere to begin.
-				refs = coverEvidence(e)
+				refs, e.covered = coverEvidence(e), true
 			}
 		}
 		blame := an.suspects.early[newer]

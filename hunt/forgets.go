@@ -53,15 +53,9 @@ var forgetEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.1}}}
 // restartLease is a lease that outlasts the restart of a server, or a new connection, while others run beside it.
 const restartLease = time.Second
 
-// leastLease is how long the lease of a workload is at least, if it is not any.
-var leastLease = map[string]time.Duration{
-	forgets: restartLease, unanswered: restartLease,
-	frees: keptLease, freesNested: keptLease, freesShared: keptLease,
-}
-
 // leaseOf is the lease of a workload if it is not the target's; 0: it is.
 func (t Target) leaseOf(name string) time.Duration {
-	if least := leastLease[name]; t.TTL < least {
+	if least := narrow[name].lease; t.TTL < least {
 		return least
 	}
 	return 0

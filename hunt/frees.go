@@ -13,7 +13,7 @@ import (
 // a lease has asked before the release, or the lease is too short to tell that from a slow answer. What remains of it after one lost answer shows there, too.
 const frees = "frees"
 
-// freesKinds are the same for a lock that is entered once more, and for one that is shared.
+// The same for a lock that is entered once more, and for one that is shared.
 const (
 	freesNested = "frees-nested"
 	freesShared = "frees-shared"

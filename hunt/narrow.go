@@ -15,6 +15,7 @@ var narrow = map[string]struct {
 	strikes func(fault, scenarios.Trigger) bool // nil: all that begin where faults of the workload do
 	also    *scenarios.Trigger                  // one that the other workloads do not have
 	ends    []scenarios.Until
+	lease   time.Duration // at least; 0: any
 	soon    bool
 	// ignores: its clients go on if their library reports the loss of a lock, as those do that only look at the answers.
 	ignores bool
@@ -33,14 +34,14 @@ var narrow = map[string]struct {
 	stays:      {strikes: onServer, also: &atGrant, ends: stayEnds},
 	twice:      {strikes: atFirstRelease, soon: true},
 	secluded:   {strikes: seclusion, ends: untilItWrites},
-	forgets:    {strikes: crashAfterGrant, also: &atGrant, ends: forgetEnds},
+	forgets:    {strikes: crashAfterGrant, also: &atGrant, ends: forgetEnds, lease: restartLease},
 	asksLater:  {strikes: unheardHolder, ends: longerThanLease},
-	unanswered: {strikes: answerLost, also: &secondRenewal, ends: aMoment},
-	frees:      {strikes: requestLost, ends: aMoment, soon: true},
+	unanswered: {strikes: answerLost, also: &secondRenewal, ends: aMoment, lease: restartLease},
+	frees:      {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
 	longKept:   {strikes: crashAfterRenewals, ends: longerThanLease},
 
-	freesNested: {strikes: requestLost, ends: aMoment, soon: true},
-	freesShared: {strikes: requestLost, ends: aMoment, soon: true},
+	freesNested: {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
+	freesShared: {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
 	permitTaken: {strikes: crashWithPermit, ends: longerThanLease},
 	renewsLate:  {strikes: noFault, soon: true},
 }

@@ -20,12 +20,9 @@ func releases(ctx context.Context, t *checkRun) error {
 	if t.abilities.Kind == clients.Semaphore {
 		rounds = min(mostRounds, t.abilities.Permits+1) // each permit may have stayed taken
 	}
-	var first time.Time
+	first := time.Now()
 	for i := range rounds {
 		began := time.Now()
-		if i == 0 {
-			first = began
-		}
 		a, err := p.granted(ctx, t.key("k"))
 		if err != nil {
 			return err
