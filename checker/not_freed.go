@@ -14,9 +14,10 @@ const (
 	// leastKept is for how long at least a lock must have stayed taken for that to show by a single grant: no library takes as long to ask for the first time, and
 	// no machine that records its own stalls.
 	leastKept = 1e9
-	// leastKeptOften is the same where it comes again and again: so many times at least, and at least as often as another client was granted the lock
-	// before such a lease would have ended.
-	leastKeptOften, keptOften = 100e6, 5
+	// leastKeptOften is the same where it comes again and again: keptAlways times if no client was granted the lock before such a lease would have
+	// ended; else keptOften times, and at least as often as that.
+	leastKeptOften        = 100e6
+	keptAlways, keptOften = 3, 5
 	// mostAsked is how many acquires are looked at for one that was sent after a release.
 	mostAsked = 64
 )
@@ -75,7 +76,7 @@ func findNotFreed(an *analysis) []Anomaly {
 		switch {
 		case len(long) > 0:
 			out = append(out, an.notFreed(long)...)
-		case unexcused >= keptOften && unexcused >= inTimes:
+		case unexcused >= keptOften && unexcused >= inTimes, unexcused >= keptAlways && inTimes == 0:
 			out = append(out, an.neverFreed(kept, len(kept)+inTimes))
 		}
 	}
@@ -253,7 +254,7 @@ func (an *analysis) neverFreed(kept []keptLease, releases int) Anomaly {
 	a.Sizes["times"], a.Sizes["releases"] = int64(len(kept)), int64(releases)
 	a.Explanation += fmt.Sprintf("; so it was after %d of %d releases", len(kept), releases)
 	var refs []int32
-	for _, l := range kept[:keptOften] {
+	for _, l := range kept[:keptAlways] {
 		refs = append(refs, l.refs()...)
 	}
 	a.Events = an.evidence.at(refs...)
