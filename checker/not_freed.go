@@ -34,7 +34,7 @@ func findNotFreed(an *analysis) []Anomaly {
 		return nil
 	}
 	disturbed := disturbed(an)
-	quiet := idle{[2][]interval{joined(disturbed, 0)}, an.last}
+	quiet := joined(disturbed, 0)
 	granted := firstGrants(an.locks)
 	var out []Anomaly
 	for _, k := range an.locks {
@@ -43,30 +43,9 @@ func findNotFreed(an *analysis) []Anomaly {
 			continue
 		}
 		full := joined(k.full(busy(an, k, joined(disturbed, an.opt.Bound))), 0)
-		free := &idle{[2][]interval{quiet.lists[0], full}, an.last}
-		lost, refused, acquires := newLostRequests(k, an), k.refusedAcquires(), k.allAcquires()
-		var kept, long []keptLease
-		inTimes := 0 // when another client was granted the lock before the lease would have ended
-		for l := range inTime(an.limit, released) {
-			gaveUp := lastBy(refused, l.newer.okT)
-			switch {
-			case gaveUp != nil && gaveUp.endT > l.released.okT: // what it left behind may keep the lock
-				continue
-			case !quiet.over(l.released.release.invT, l.newer.okT):
-				continue
-			case l.until > l.newer.okT:
-				inTimes++
-				continue
-			}
-			if l.asked = l.askedSince(acquires, granted); l.asked == nil {
-				continue
-			}
-			l.first = granted[l.asked.process]
-			deadlock := l.newer.lo-l.asked.invT > an.opt.Bound
-			if l.enough(l.left()) && !deadlock && free.over(l.asked.invT, l.newer.lo) {
-				kept = append(kept, l)
-			}
-		}
+		kept, inTimes := an.keptOf(k, released, granted, &idle{[2][]interval{quiet}, an.last}, &idle{[2][]interval{quiet, full}, an.last})
+		lost := newLostRequests(k, an)
+		var long []keptLease
 		for _, l := range kept {
 			if l.long = true; l.enough(l.left()) && l.newer.lo-l.asked.invT >= leastKept && !lost.mayHold(l.asked.invT, l.newer.okT) {
 				long = append(long, l)
@@ -81,6 +60,33 @@ func findNotFreed(an *analysis) []Anomaly {
 		}
 	}
 	return out
+}
+
+// keptOf are the leases of a lock that went on after their release, and inTimes is how many did not: another client was granted the lock before they would have
+// ended. No fault is on when it is quiet, and when it is free the lock can be granted to another client, too.
+func (an *analysis) keptOf(k *lock, released []keptLease, granted map[string]*grant, quiet, free *idle) (kept []keptLease, inTimes int) {
+	refused, acquires := k.refusedAcquires(), k.allAcquires()
+	for l := range inTime(an.limit, released) {
+		gaveUp := lastBy(refused, l.newer.okT)
+		switch {
+		case gaveUp != nil && gaveUp.endT > l.released.okT: // what it left behind may keep the lock
+			continue
+		case !quiet.over(l.released.release.invT, l.newer.okT):
+			continue
+		case l.until > l.newer.okT:
+			inTimes++
+			continue
+		}
+		if l.asked = l.askedSince(acquires, granted); l.asked == nil {
+			continue
+		}
+		l.first = granted[l.asked.process]
+		deadlock := l.newer.lo-l.asked.invT > an.opt.Bound
+		if l.enough(l.left()) && !deadlock && free.over(l.asked.invT, l.newer.lo) {
+			kept = append(kept, l)
+		}
+	}
+	return kept, inTimes
 }
 
 // keptLease is a lease that was given back, and the grant that came next; and the acquire that was sent between the two, and what its
