@@ -66,12 +66,16 @@ func findNotFreed(an *analysis) []Anomaly {
 // ended. No fault is on when it is quiet, and when it is free the lock can be granted to another client, too.
 func (an *analysis) keptOf(k *lock, released []keptLease, granted map[string]*grant, quiet, free *idle) (kept []keptLease, inTimes int) {
 	refused, acquires := k.refusedAcquires(), k.allAcquires()
+	var ends maxTree
+	ends.build(len(acquires), func(i int) int64 { return acquires[i].endT })
 	for l := range inTime(an.limit, released) {
 		gaveUp := lastBy(refused, l.newer.okT)
 		switch {
 		case gaveUp != nil && gaveUp.endT > l.released.okT: // what it left behind may keep the lock
 			continue
 		case !quiet.over(l.released.release.invT, l.newer.okT):
+			continue
+		case l.waitedThrough(acquires, &ends, quiet): // it may have been granted the lock, and not been told
 			continue
 		case l.until > l.newer.okT:
 			inTimes++
@@ -207,6 +211,13 @@ func (l keptLease) askedSince(acquires []*op, granted map[string]*grant) *op {
 	return nil
 }
 
+// waitedThrough says that another client was waiting when the lock was released, and that a fault had been on since it had asked. ends are when the acquires end.
+func (l keptLease) waitedThrough(acquires []*op, ends *maxTree, quiet *idle) bool {
+	at := l.released.release.endT
+	i := ends.first(0, at+1)
+	return i >= 0 && acquires[i].invT < at && !quiet.over(acquires[i].invT, at)
+}
+
 // freedAtOnce says that a client was granted a lock that another one had given back before the lease would have ended: where the release frees nothing it has to
 // wait.
 func (an *analysis) freedAtOnce() bool {
@@ -258,7 +269,7 @@ func (an *analysis) keptOnce(l keptLease) Anomaly {
 func (an *analysis) neverFreed(kept []keptLease, releases int) Anomaly {
 	a := an.keptOnce(kept[0])
 	a.Sizes["times"], a.Sizes["releases"] = int64(len(kept)), int64(releases)
-	a.Explanation += fmt.Sprintf("; so it was after %d of %d releases", len(kept), releases)
+	a.Explanation += fmt.Sprintf("; so it was after %d of the %d releases that can be judged", len(kept), releases)
 	var refs []int32
 	for _, l := range kept[:keptAlways] {
 		refs = append(refs, l.refs()...)

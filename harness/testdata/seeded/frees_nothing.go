@@ -7,14 +7,10 @@ func init() {
 		about: "the owner is compared, and a key of another name is deleted; the answer is not looked at",
 		wrong: func(r *recipe) {
 			r.free = func(l *lock, h *hold) error {
-				owner, err := l.db.do("GET", h.key)
-				if err != nil {
+				if err := owned(l, h); err != nil {
 					return err
 				}
-				if owner != h.owner {
-					return errNotHeld
-				}
-				_, err = l.db.do("DEL", "lock:"+h.key)
+				_, err := l.db.do("DEL", "lock:"+h.key)
 				return err
 			}
 		},
