@@ -24,23 +24,30 @@ func set(ctx context.Context, pid int, to slot) (Report, error) {
 	lock.Lock()
 	defer lock.Unlock()
 
-	ctx, cancel := context.WithTimeout(ctx, installTimeout)
-	defer cancel()
 	var r Report
-	if err := ctx.Err(); err != nil {
+	tries, err := again(ctx, pid, func(ctx context.Context) error { return attempt(ctx, pid, to, &r) })
+	if err != nil {
 		return Report{}, err
 	}
+	r.Retries = tries
+	return r, nil
+}
+
+// again calls f until it returns no errAgain, and how often it did.
+func again(ctx context.Context, pid int, f func(context.Context) error) (retries int, _ error) {
+	ctx, cancel := context.WithTimeout(ctx, installTimeout)
+	defer cancel()
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
 	for {
-		err := attempt(ctx, pid, to, &r)
-		if err == nil {
-			return r, nil
-		}
+		err := explain(pid, f(ctx))
 		if !errors.Is(err, errAgain) {
-			return Report{}, explain(pid, err)
+			return retries, err
 		}
-		r.Retries++
+		retries++
 		if late := pause(ctx, time.Millisecond); late != nil {
-			return Report{}, fmt.Errorf("gave up after %d tries: %w: %w", r.Retries, err, late)
+			return retries, fmt.Errorf("gave up after %d tries: %w: %w", retries, err, late)
 		}
 	}
 }
@@ -83,20 +90,25 @@ func attempt(ctx context.Context, pid int, to slot, r *Report) error {
 }
 
 func read(pid int) (slot, error) {
-	p, err := openProcess(pid)
-	if err != nil {
-		return slot{}, err
-	}
-	defer p.close()
-	data, err := p.v.hookData()
-	if err != nil || data == 0 {
-		return slot{}, err
-	}
-	block, err := p.block(data)
-	if err != nil {
-		return slot{}, explain(pid, err)
-	}
-	return decodeSlot(block[slotsAt+slotLen*int(block[0]%slots):]), nil
+	var s slot
+	_, err := again(context.Background(), pid, func(context.Context) error {
+		p, err := openProcess(pid)
+		if err != nil {
+			return err
+		}
+		defer p.close()
+		data, err := p.v.hookData()
+		if err != nil || data == 0 {
+			return err
+		}
+		block, err := p.block(data)
+		if err != nil {
+			return err
+		}
+		s = decodeSlot(block[slotsAt+slotLen*int(block[0]%slots):])
+		return nil
+	})
+	return s, err
 }
 
 // block reads the hook's data block.

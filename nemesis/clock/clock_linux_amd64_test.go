@@ -270,6 +270,27 @@ func TestStalePlan(t *testing.T) {
 	}
 }
 
+// A process that starts one program after the other has a vDSO at most times, and what
+// cannot be done in between is done a moment later.
+func TestProgramsInARow(t *testing.T) {
+	c := exec.Command("sh", "-c", `exec sh -c "$0" "$0"`, `exec sh -c "$0" "$0"`)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}()
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+		if _, err := shift(t.Context(), c.Process.Pid, time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := offset(c.Process.Pid); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // An installation that was killed between its writes is finished by the next one.
 func TestHalfAnInstallation(t *testing.T) {
 	for _, left := range hooked {

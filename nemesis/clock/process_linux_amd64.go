@@ -1,14 +1,14 @@
 package clock
 
 import (
-	"bufio"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,7 +23,8 @@ type process struct {
 	v   *image
 }
 
-// openProcess finds and reads the vDSO of pid.
+// openProcess finds and reads the vDSO of pid. The error wraps errAgain while pid starts
+// another program.
 func openProcess(pid int) (*process, error) {
 	if pid <= 0 {
 		return nil, fmt.Errorf("%d is no process id", pid)
@@ -33,7 +34,7 @@ func openProcess(pid int) (*process, error) {
 	if self, err := os.Readlink("/proc/self"); err != nil || self != strconv.Itoa(os.Getpid()) {
 		return nil, fmt.Errorf("%w: /proc does not belong to this PID namespace; mount a fresh one", ErrUnsupported)
 	}
-	lo, hi, err := findVDSO(pid)
+	lo, err := findVDSO(pid)
 	if err != nil {
 		return nil, explain(pid, err)
 	}
@@ -41,8 +42,8 @@ func openProcess(pid int) (*process, error) {
 	if p.mem, err = openMem(pid); err != nil {
 		return nil, explain(pid, err)
 	}
-	b := make([]byte, hi-lo)
-	if _, err := p.mem.ReadAt(b, int64(lo)); err != nil {
+	b, err := p.readVDSO(lo)
+	if err != nil {
 		p.close()
 		return nil, explain(pid, fmt.Errorf("read its vDSO: %w", err))
 	}
@@ -59,54 +60,60 @@ func openMem(pid int) (*os.File, error) {
 	return os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
 }
 
-// findVDSO returns the addresses between which pid has its vDSO. Kernels since 6.17 list
-// a process's maps without stopping it, and a list that is read on a busy machine was
-// seen to lack this line: only one that lacks it every time counts.
-func findVDSO(pid int) (lo, hi uint64, err error) {
-	for range 3 {
-		if lo, hi, err = readVDSO(pid); !errors.Is(err, errNoVDSO) {
-			return lo, hi, err
-		}
-		time.Sleep(time.Millisecond) // nothing shows that the list is whole now
-	}
-	return lo, hi, err
-}
-
-var errNoVDSO = fmt.Errorf("%w: it has no vDSO (kernel booted with vdso=0?)", ErrUnsupported)
-
-func readVDSO(pid int) (lo, hi uint64, err error) {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+// findVDSO returns the address of pid's vDSO. The kernel notes it in the vector that it
+// hands a program at its start (getauxval(3)). The list in maps will not do: kernels since
+// 6.17 make it without stopping the process, and on a busy machine it was seen to lack
+// this line.
+func findVDSO(pid int) (uint64, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	defer f.Close()
-	lines := 0
-	sc := bufio.NewScanner(f)
-	for ; sc.Scan(); lines++ {
-		if !strings.HasSuffix(sc.Text(), " [vdso]") {
-			continue
+	if len(b) == 0 { // a zombie has no memory left, a kernel thread never had any
+		return 0, unix.ESRCH
+	}
+	const entry, atNull, atSysinfoEHDR = 16, 0, 33
+	if binary.NativeEndian.Uint64(b) == atNull { // the vector is written at the end of exec
+		return 0, fmt.Errorf("%w: it is starting another program", errAgain)
+	}
+	for ; len(b) >= entry; b = b[entry:] {
+		if binary.NativeEndian.Uint64(b) == atSysinfoEHDR {
+			return binary.NativeEndian.Uint64(b[8:]), nil
 		}
-		if _, err := fmt.Sscanf(sc.Text(), "%x-%x", &lo, &hi); err != nil || hi < lo || hi-lo > maxImage {
-			return 0, 0, fmt.Errorf("%w: odd line %q in its maps", ErrUnsupported, sc.Text())
-		}
-		return lo, hi, nil
 	}
-	if err := sc.Err(); err != nil {
-		return 0, 0, err
-	}
-	if lines == 0 { // a zombie has no memory left, a kernel thread never had any
-		return 0, 0, unix.ESRCH
-	}
-	return 0, 0, errNoVDSO
+	return 0, fmt.Errorf("%w: it has no vDSO that a 64-bit program can use (a 32-bit program, or a kernel booted with vdso=0)", ErrUnsupported)
 }
 
-// explain replaces an error by os.ErrProcessDone if the process is what is missing.
+// readVDSO reads the vDSO at lo. It may be gone: exec replaces the memory of a process.
+func (p *process) readVDSO(lo uint64) ([]byte, error) {
+	header := make([]byte, headerLen)
+	if _, err := p.mem.ReadAt(header, int64(lo)); errors.Is(err, unix.EIO) {
+		return nil, fmt.Errorf("%w: it is starting another program", errAgain)
+	} else if err != nil {
+		return nil, err
+	}
+	size, err := imageSize(header)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, size)
+	if _, err := p.mem.ReadAt(b, int64(lo)); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// explain replaces an error by os.ErrProcessDone if the process is what is missing, and by
+// errAgain if its memory is: exec gives a process a new one.
 func explain(pid int, err error) error {
-	if errors.Is(err, os.ErrProcessDone) || errors.Is(err, ErrUnsupported) || errors.Is(err, errAgain) {
+	if err == nil || errors.Is(err, os.ErrProcessDone) || errors.Is(err, ErrUnsupported) || errors.Is(err, errAgain) {
 		return err
 	}
 	if s := taskState(pid, pid); s == 'Z' || s == 'X' || errors.Is(err, unix.ESRCH) {
 		return fmt.Errorf("it has ended: %w", os.ErrProcessDone)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("%w: it has started another program: %w", errAgain, err)
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		return fmt.Errorf("%w (%s)", err, whyDenied(pid))

@@ -1,7 +1,9 @@
 package clock
 
 import (
+	"fmt"
 	"os"
+	"regexp"
 	"testing"
 )
 
@@ -31,6 +33,16 @@ func TestThisMachinesVDSO(t *testing.T) {
 	}
 	if !zero(p.v.bytes[p.v.free:]) {
 		t.Error("the unused tail is not zero")
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line := regexp.MustCompile(`(?m)^.* \[vdso\]$`).Find(maps); line != nil { // a list may lack it
+		var lo, hi uint64
+		if _, err := fmt.Sscanf(string(line), "%x-%x", &lo, &hi); err != nil || lo != p.v.base || hi != lo+uint64(len(p.v.bytes)) {
+			t.Errorf("%d bytes at %#x, where the kernel says %s", len(p.v.bytes), p.v.base, line)
+		}
 	}
 	t.Logf("vDSO of %d bytes, %d unused, the hook takes %d", len(p.v.bytes), len(p.v.bytes)-p.v.free, len(prog.bytes))
 	for _, s := range prog.sites {

@@ -21,10 +21,33 @@ type function struct{ offset, size int }
 // maxImage bounds what is believed to be a vDSO; real ones have 1 to 3 pages.
 const maxImage = 64 << 10
 
+// headerLen is the length of an ELF file's header.
+const headerLen = 64
+
+// imageSize returns how many bytes the vDSO with this header takes in memory: whole pages,
+// up to the end of its section table, which comes last. Nothing in debug/elf says where
+// that is.
+func imageSize(header []byte) (int, error) {
+	end := tableEnd(header)
+	if !bytes.HasPrefix(header, []byte(elf.ELFMAG)) || end < headerLen || end > maxImage {
+		return 0, fmt.Errorf("%w: its vDSO has an unexpected header", ErrUnsupported)
+	}
+	return int(end+4095) &^ 4095, nil
+}
+
+// tableEnd returns the offset after the section table.
+func tableEnd(header []byte) uint64 {
+	shoff := binary.LittleEndian.Uint64(header[40:])
+	if shoff > maxImage {
+		return shoff
+	}
+	return shoff + uint64(binary.LittleEndian.Uint16(header[58:]))*uint64(binary.LittleEndian.Uint16(header[60:]))
+}
+
 // parseImage reads the vDSO in b, mapped at base. The bytes come from another
 // process's memory, so nothing in them is trusted to be in range.
 func parseImage(base uint64, b []byte) (*image, error) {
-	if len(b) < 64 || len(b) > maxImage || len(b)%4096 != 0 {
+	if len(b) < headerLen || len(b) > maxImage || len(b)%4096 != 0 {
 		return nil, fmt.Errorf("%w: its vDSO has an unexpected size of %d bytes", ErrUnsupported, len(b))
 	}
 	f, err := elf.NewFile(bytes.NewReader(b))
@@ -34,11 +57,9 @@ func parseImage(base uint64, b []byte) (*image, error) {
 	if f.Class != elf.ELFCLASS64 || f.Machine != elf.EM_X86_64 {
 		return nil, fmt.Errorf("%w: it is a %v process (%v), only 64-bit x86-64 ones can be patched", ErrUnsupported, f.Machine, f.Class)
 	}
-	// The bytes after the last thing the file describes are never looked at by
-	// anybody. The section table comes last, and nothing in debug/elf says where.
-	shoff := binary.LittleEndian.Uint64(b[40:])
-	end := shoff + uint64(binary.LittleEndian.Uint16(b[60:]))*64
-	if shoff > maxImage {
+	// The bytes after the last thing the file describes are never looked at by anybody.
+	end := tableEnd(b)
+	if end > maxImage {
 		return nil, fmt.Errorf("%w: its vDSO's section table lies outside", ErrUnsupported)
 	}
 	extend := func(off, size uint64) error {

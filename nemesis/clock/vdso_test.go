@@ -21,6 +21,33 @@ func fake(code ...byte) *image {
 	return &image{base: 0x7fff_0000_0000, bytes: b, free: 1024, funcs: map[string]function{clockGettime: {256, len(code)}}}
 }
 
+func TestImageSize(t *testing.T) {
+	for _, c := range []struct {
+		magic         string
+		offset        uint64
+		entries, size uint16
+		want          int
+	}{
+		{"\x7fELF", 4096 - 64*3, 3, 64, 4096},
+		{"\x7fELF", 4096 - 64*3 + 1, 3, 64, 8192},
+		{"\x7fELF", maxImage - 64, 1, 64, maxImage},
+		{"\x7fELF", maxImage - 63, 1, 64, 0},
+		{"\x7fELF", 1<<64 - 64, 2, 64, 0},
+		{"\x7fELF", 4096, 65535, 65535, 0},
+		{"\x7fELF", 0, 0, 64, 0},
+		{"\x7fELE", 4096, 3, 64, 0},
+	} {
+		b := make([]byte, headerLen)
+		copy(b, c.magic)
+		binary.LittleEndian.PutUint64(b[40:], c.offset)
+		binary.LittleEndian.PutUint16(b[58:], c.size)
+		binary.LittleEndian.PutUint16(b[60:], c.entries)
+		if got, err := imageSize(b); got != c.want || (err == nil) != (c.want > 0) || err != nil && !errors.Is(err, ErrUnsupported) {
+			t.Errorf("%+v: %d, %v", c, got, err)
+		}
+	}
+}
+
 func TestDisplaced(t *testing.T) {
 	for _, c := range []struct {
 		name    string
