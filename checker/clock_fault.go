@@ -102,7 +102,7 @@ func (l *faultLog) mayDrop(g *grant, to int64, before *fault) bool {
 // end, and throughout the wait: a clock of the service that was set right while g had the lock, until it has caught up; or that of g's own
 // client, which was ahead when it was granted the lock.
 func keptByClock(an *analysis, g *grant, w *wait) *fault {
-	end := g.believedEnd
+	end := satAdd(g.believedEnd, an.opt.TTL) // what was asked for is not over sooner
 	if g.lease > 0 {
 		end = g.heldUntil()
 	}

@@ -148,9 +148,14 @@ func (an *analysis) brokenFor() brokenFor {
 // were given up meanwhile may be carried out when all is well again, and each may be granted the lock
 // after the one before it.
 func busy(an *analysis, k *lock, broken []interval) []interval {
+	return busyBy(an, k, broken, func(g *grant) interval { return interval{g.lo, g.heldUntil()} })
+}
+
+// busyBy is busy where hold says when a grant can have had the lock.
+func busyBy(an *analysis, k *lock, broken []interval, hold func(*grant) interval) []interval {
 	busy := make([]interval, 0, len(k.grants)+len(k.acquires))
 	for _, g := range k.grants {
-		busy = append(busy, interval{g.lo, g.heldUntil()})
+		busy = append(busy, hold(g))
 	}
 	late := map[int]int64{} // by broken interval: until when the requests given up in it may have leases
 	for _, o := range k.acquires {
@@ -302,6 +307,9 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 		default:
 			a.Sizes["set_back"] = clock.ahead()
 			a.Explanation += clock.setBackWords() + "was held"
+			if clock.end > g.believedEnd {
+				a.Explanation += ", or an expiry of it ran"
+			}
 		}
 	}
 	return an.evidence.finish(a, best.from, why, process)

@@ -55,7 +55,9 @@ func (c *modelClient) acquire(mode string, then func(*modelGrant)) {
 			e.Token = h.token
 		}
 		if m.lease > 0 {
-			e.Since, e.Lease, e.Watchdog = sent, m.lease, m.watchdog
+			if e.Watchdog = m.watchdog; !m.silent {
+				e.Since, e.Lease = sent, m.lease
+			}
 			g.until = sent + m.lease
 		}
 		m.log(e)
@@ -129,9 +131,11 @@ func (c *modelClient) watch(g *modelGrant) {
 				switch {
 				case g.over:
 				case held:
-					e := m.event(c, history.OK, history.Renew, g.id)
-					e.Since, e.Lease, e.Held = sent, m.lease, m.confirms
-					m.log(e)
+					if !m.silent {
+						e := m.event(c, history.OK, history.Renew, g.id)
+						e.Since, e.Lease, e.Held = sent, m.lease, m.confirms
+						m.log(e)
+					}
 					g.until = max(g.until, sent+m.lease)
 				default:
 					c.lose(g, true)

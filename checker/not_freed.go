@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -35,19 +36,20 @@ func findNotFreed(an *analysis) []Anomaly {
 	}
 	disturbed := disturbed(an)
 	quiet := joined(disturbed, 0)
-	granted := firstGrants(an.locks)
+	known := newKnownGrants(an.locks)
+	hold := func(g *grant) interval { return interval{known.given(g), an.mayLast(g)} }
 	var out []Anomaly
 	for _, k := range an.locks {
-		released := k.releasedLeases()
+		released := an.releasedLeases(k)
 		if len(released) == 0 {
 			continue
 		}
-		full := joined(k.full(busy(an, k, joined(disturbed, an.opt.Bound))), 0)
-		kept, inTimes := an.keptOf(k, released, granted, &idle{[2][]interval{quiet}, an.last}, &idle{[2][]interval{quiet, full}, an.last})
+		full := joined(k.full(busyBy(an, k, joined(disturbed, an.opt.Bound), hold)), 0)
+		kept, inTimes := an.keptOf(k, released, known, &idle{[2][]interval{quiet}, an.last}, &idle{[2][]interval{quiet, full}, an.last})
 		lost := newLostRequests(k, an)
 		var long []keptLease
 		for _, l := range kept {
-			if l.long = true; l.enough(l.left()) && l.newer.lo-l.asked.invT >= leastKept && !lost.mayHold(l.asked.invT, l.newer.okT) {
+			if l.long = true; l.enough(l.left()) && l.at-l.asked.invT >= leastKept && !lost.mayHold(l.asked.invT, l.newer.okT) {
 				long = append(long, l)
 			}
 		}
@@ -64,7 +66,7 @@ func findNotFreed(an *analysis) []Anomaly {
 
 // keptOf are the leases of a lock that went on after their release, and inTimes is how many did not: another client was granted the lock before they would have
 // ended. No fault is on when it is quiet, and when it is free the lock can be granted to another client, too.
-func (an *analysis) keptOf(k *lock, released []keptLease, granted map[string]*grant, quiet, free *idle) (kept []keptLease, inTimes int) {
+func (an *analysis) keptOf(k *lock, released []keptLease, known knownGrants, quiet, free *idle) (kept []keptLease, inTimes int) {
 	refused, acquires := k.refusedAcquires(), k.allAcquires()
 	var ends maxTree
 	ends.build(len(acquires), func(i int) int64 { return acquires[i].endT })
@@ -81,34 +83,17 @@ func (an *analysis) keptOf(k *lock, released []keptLease, granted map[string]*gr
 			inTimes++
 			continue
 		}
-		if l.asked = l.askedSince(acquires, granted); l.asked == nil {
+		if l.asked = l.askedSince(acquires, known.first); l.asked == nil {
 			continue
 		}
-		l.first = granted[l.asked.process]
-		deadlock := l.newer.lo-l.asked.invT > an.opt.Bound
-		if l.enough(l.left()) && !deadlock && free.over(l.asked.invT, l.newer.lo) {
+		l.first, l.fastest = known.first[l.asked.process], known.fastest[l.asked.process]
+		l.at = l.grantedAt(known)
+		deadlock := l.at-l.asked.invT > an.opt.Bound
+		if l.asked.invT < l.at && l.enough(l.left()) && !deadlock && free.over(l.asked.invT, l.at) {
 			kept = append(kept, l)
 		}
 	}
 	return kept, inTimes
-}
-
-// keptLease is a lease that was given back, and the grant that came next; and the acquire that was sent between the two, and what its
-// client had been granted first of all.
-type keptLease struct {
-	released, newer *grant
-	until           int64 // when the lease was to end
-	asked           *op
-	first           *grant
-	long            bool // it shows by itself
-}
-
-// enough says whether the lock stays taken for long enough if so much of the lease is left when the client asks.
-func (l keptLease) enough(left int64) bool {
-	if l.long {
-		return left >= max(leastKept, l.released.lease/2)
-	}
-	return left >= max(leastKeptOften, l.released.lease/4)
 }
 
 // lostRequests are the acquires of a lock of which nobody knows what came of them, by their ends.
@@ -135,94 +120,11 @@ func (l lostRequests) mayHold(from, to int64) bool {
 	return i < len(l.list) && l.sent[i] < to
 }
 
-// left is how much of the lease was left when the client asked.
-func (l keptLease) left() int64 { return l.until - l.asked.invT }
-
-// firstGrants are of each process its first grant of any lock.
-func firstGrants(locks []*lock) map[string]*grant {
-	first := map[string]*grant{}
-	for _, k := range locks {
-		for _, g := range k.grants {
-			if f := first[g.process]; f == nil || g.okT < f.okT {
-				first[g.process] = g
-			}
-		}
-	}
-	return first
-}
-
-// releasedLeases are the leases that were given back before the next grant with a good part left of them: of those of several clients that had the lock at once, before
-// another one had it, the one that was to end last.
-func (k *lock) releasedLeases() []keptLease {
-	var out []keptLease
-	for n, newer := range k.grants {
-		last := keptLease{newer: newer}
-		room := max(1, k.permits)
-		for i := n - 1; i >= max(0, n-mostLeft) && room > 0; i-- {
-			g := k.grants[i]
-			if g.first != nil { // its hold is looked at
-				continue
-			}
-			if g.mode != shared {
-				room--
-			}
-			until, ok := g.givenBack()
-			if !ok || g.release.endT > newer.okT {
-				continue
-			}
-			if until-g.release.endT >= max(leastKeptOften, g.lease/4) && (last.released == nil || until > last.until) {
-				last.released, last.until = g, until
-			}
-		}
-		if last.released != nil {
-			out = append(out, last)
-		}
-	}
-	return out
-}
-
-// givenBack is until when the lease was promised, if its client has given back all that it had of the lock: its first grant last.
-func (g *grant) givenBack() (until int64, ok bool) {
-	if g.lease <= 0 || g.unsure != nil && len(*g.unsure) > 0 {
-		return 0, false
-	}
-	for _, e := range g.lock.inHoldOf(g) {
-		if r := e.release; r == nil || r.typ != tOK || r.inv < 0 || r.endT > g.release.endT {
-			return 0, false
-		}
-		until = max(until, e.promised)
-	}
-	return until, true
-}
-
-// askedSince is the first acquire that was sent after the release, and was under way until the next grant, or is that; nil for none. Its client had been
-// granted a lock before.
-func (l keptLease) askedSince(acquires []*op, granted map[string]*grant) *op {
-	from, _ := slices.BinarySearchFunc(acquires, l.released.release.endT, func(o *op, t int64) int { return cmp.Or(cmp.Compare(o.invT, t), -1) })
-	for _, o := range acquires[from:min(len(acquires), from+mostAsked)] {
-		first := granted[o.process]
-		if o.invT >= l.newer.lo {
-			return nil
-		}
-		if o.endT >= l.newer.okT && first != nil && first.okT < o.invT {
-			return o
-		}
-	}
-	return nil
-}
-
-// waitedThrough says that another client was waiting when the lock was released, and that a fault had been on since it had asked. ends are when the acquires end.
-func (l keptLease) waitedThrough(acquires []*op, ends *maxTree, quiet *idle) bool {
-	at := l.released.release.endT
-	i := ends.first(0, at+1)
-	return i >= 0 && acquires[i].invT < at && !quiet.over(acquires[i].invT, at)
-}
-
 // freedAtOnce says that a client was granted a lock that another one had given back before the lease would have ended: where the release frees nothing it has to
 // wait.
 func (an *analysis) freedAtOnce() bool {
 	return slices.ContainsFunc(an.locks, func(k *lock) bool {
-		return slices.ContainsFunc(k.releasedLeases(), func(l keptLease) bool {
+		return slices.ContainsFunc(an.releasedLeases(k), func(l keptLease) bool {
 			n := l.newer
 			return n.process != l.released.process && n.okT < l.until
 		})
@@ -245,11 +147,39 @@ func (an *analysis) notFreed(list []keptLease) []Anomaly {
 	if slices.ContainsFunc(blame, func(b blamed) bool { return b.suspect == nil }) {
 		clear(blame)
 	}
+	crashes := make([]*grant, len(list))
+	for i, l := range list {
+		crashes[i] = an.sharedWithCrashed(l)
+	}
+	if slices.Contains(crashes, nil) { // the release by itself frees nothing
+		clear(crashes)
+	}
 	for i, l := range list {
 		a := an.keptOnce(l)
+		if g := crashes[i]; g != nil {
+			f := crashed(an, g)
+			a.Cause = "crashed-holder"
+			a.Explanation += fmt.Sprintf("; %s had shared the lock, was killed at %s, and its own lease was over", g.process, format.Instant(f.begin))
+			blame[i] = blamed{suspect: &part{fault: f, side: verdict.OnClient}}
+		}
 		out = append(out, an.evidence.finish(a, l.released.lo, blame[i], l.released.process, l.asked.process, l.newer.process))
 	}
 	return out
+}
+
+// sharedWithCrashed is a grant whose client was killed while its lease and the one that was given back ran both: what renewed that may have renewed
+// this one too. It is nil if there is none.
+func (an *analysis) sharedWithCrashed(l keptLease) *grant {
+	k := l.newer.lock
+	if k.permits <= 1 && l.released.mode != shared {
+		return nil
+	}
+	for _, g := range slices.Backward(k.grants[max(0, l.newer.n-mostLeft):l.newer.n]) {
+		if crashed(an, g) != nil && an.mayLast(g) > l.released.lo {
+			return g
+		}
+	}
+	return nil
 }
 
 // keptOnce is one of them as an anomaly.
@@ -259,9 +189,9 @@ func (an *analysis) keptOnce(l keptLease) Anomaly {
 	return Anomaly{
 		Key: older.lock.name, Time: newer.okT, Grants: []string{older.id, newer.id},
 		Events: an.evidence.at(l.refs()...),
-		Sizes:  map[string]int64{"waited": newer.lo - l.asked.invT, "left": left, "lease": older.lease},
-		Explanation: fmt.Sprintf("%s asked for the lock %s at %s, when %s had released it: the answer had come at %s, with %s of the lease left. %s was granted it at %s, when that lease would have ended; all that time %s and no fault was on",
-			l.asked.process, older.lock.name, format.Instant(l.asked.invT), older.process, format.Instant(older.release.endT), dur(left), newer.process, format.Instant(newer.okT), older.lock.freeWords()),
+		Sizes:  map[string]int64{"waited": l.at - l.asked.invT, "left": left, "lease": l.lease},
+		Explanation: fmt.Sprintf("%s asked for the lock %s at %s, when %s had released it: the answer had come at %s, %s; all that time %s and no fault was on",
+			l.asked.process, older.lock.name, format.Instant(l.asked.invT), older.process, format.Instant(older.release.endT), l.endWords(), older.lock.freeWords()),
 	}
 }
 
@@ -276,24 +206,4 @@ func (an *analysis) neverFreed(kept []keptLease, releases int) Anomaly {
 	}
 	a.Events = an.evidence.at(refs...)
 	return an.evidence.finish(a, kept[0].released.lo, blamed{}, kept[0].released.process, kept[0].asked.process, kept[0].newer.process)
-}
-
-// refs are the events that show it.
-func (l keptLease) refs() []int32 {
-	older, newer := l.released, l.newer
-	refs := []int32{older.ok, older.release.inv, older.release.comp, l.asked.inv, newer.ok}
-	if !l.enough(satAdd(older.since, older.lease) - l.asked.invT) { // what it was renewed, or entered once more, is needed
-		for _, g := range older.lock.inHoldOf(older) {
-			if refs = append(refs, g.promiseEvidence(g.promised-1)); g != older {
-				refs = append(refs, g.ok, g.release.inv, g.release.comp)
-			}
-		}
-	}
-	if older.process != l.asked.process {
-		refs = append(refs, l.first.ok)
-		if first := l.first; first.release != nil && newer.lock.permits <= 1 && max(first.promised, satAdd(first.okT, first.lease)) > l.asked.invT { // or it would hold the lock
-			refs = append(refs, first.release.comp)
-		}
-	}
-	return refs
 }

@@ -61,6 +61,10 @@ func TestSoundServices(t *testing.T) {
 		"leases of seconds, whose clients poll": func(is *traits) {
 			is.lease, is.polls = max(4*is.lease, 1200*ms), true
 		},
+		"leases of seconds, of which the library says nothing": func(is *traits) {
+			is.silent, is.watchdog, is.losses = true, true, false
+			is.lease, is.polls = max(4*is.lease, 1200*ms), true
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := map[string]int{}
@@ -151,6 +155,8 @@ func TestBrokenServices(t *testing.T) {
 				}
 				if bug == "keeps the lock" {
 					is.lease, is.polls, is.losses, is.try = max(4*is.lease, 1200*ms), true, false, false
+					is.silent = rapid.Bool().Draw(rt, "silent")
+					is.watchdog = is.watchdog || is.silent
 				}
 				if strings.HasPrefix(bug, "tokens") {
 					is.tokens, is.nested = true, false // of a reentrant lock they are not judged

@@ -37,6 +37,7 @@ func (t *Target) Learn(ctx context.Context, p Runner) error {
 		t.Holds = slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.F == history.Holds && e.Type == history.OK })
 		t.ReleasesTwice = releasesTwice(out.Events)
 		t.Granted, t.Ungranted = granted(out.Events), ungranted(out.Events)
+		t.Watchdog = slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.F == history.Acquire && e.Watchdog })
 		t.Kept = kept(out.Events, clientNames[2], t.TTL)
 		t.Overstays = t.Kept && unrenewed(out.Events, clientNames[2])
 		if !out.Busy {

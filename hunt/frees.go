@@ -19,9 +19,9 @@ const (
 	freesShared = "frees-shared"
 )
 
-// freeing are their programs, for a lock with leases.
+// freeing are their programs, for a lock with leases, or one that is renewed by itself.
 func freeing(t Target) [][]string {
-	if t.Granted == 0 {
+	if t.Granted == 0 && !t.Watchdog {
 		return nil
 	}
 	program := func(name, section, last string) []string {
@@ -38,9 +38,32 @@ func freeing(t Target) [][]string {
 		texts = append(texts, program(freesNested, "acquire, read, acquire, work 0.25 leases, write, release, release", "2nd "))
 	}
 	if t.Shared {
-		texts = append(texts, program(freesShared, "acquire shared, read, work 0.25 leases, release", ""))
+		texts = append(texts, program(freesShared, "acquire shared, read, work 0.25 leases, release", ""), crashFreed(t))
 	}
 	return texts
+}
+
+// freesCrashed is the workload of a reader that dies, and of another one that has the lock for longer: a writer asks when that has given it back.
+// The writer has had it twice before: how fast it is answered shows by the second time. In the other workloads the dead reader's lease is over when
+// a writer has waited for it, or the lock is somebody's for as long as a writer waits.
+const freesCrashed = "frees-crashed"
+
+// crashFreed are its programs.
+func crashFreed(t Target) []string {
+	stays := "work 0.7 leases, renew, work 0.5 leases, renew, work 0.1 leases"
+	if t.Kept {
+		stays = "work 1.4 leases"
+	}
+	return []string{freesCrashed,
+		"await after C's 2nd release or 3 leases, acquire shared, read, await B granted or 3 leases, release",
+		"await A granted or 4 leases, acquire shared, read, " + stays + ", release",
+		"acquire, read, release, acquire, read, write, release, await after B's release or 7 leases, acquire, read, write, release",
+	}
+}
+
+// crashOfSharer is that A dies while it shares the lock.
+func crashOfSharer(f fault, at scenarios.Trigger) bool {
+	return f.word == "kill" && f.whom == clientNames[0] && at.At == scenarios.Before && at.Do == history.Release
 }
 
 // permitFreed are the programs for a semaphore: A gives its permit back, the others have all but one, and A asks for that.

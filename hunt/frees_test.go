@@ -24,6 +24,7 @@ func TestFrees(t *testing.T) {
 	}{
 		"a mutex":               {kinds(func(*Target) {}), []string{frees}},
 		"without leases":        {kinds(func(on *Target) { on.Granted = 0 }), nil},
+		"renewed by itself":     {kinds(func(on *Target) { on.Granted, on.Watchdog = 0, true }), []string{frees}},
 		"a reentrant lock":      {kinds(func(on *Target) { on.Reentrant = true }), []string{frees, freesNested}},
 		"a lock that is shared": {kinds(func(on *Target) { on.Shared = true }), []string{frees, freesShared}},
 		"a semaphore":           {kinds(func(on *Target) { on.Permits = 2 }), []string{frees}},
@@ -79,6 +80,48 @@ func TestForgetsAsksAgain(t *testing.T) {
 		}
 		if asks != 2 || n != permits+1 {
 			t.Errorf("%d permits: the last of %d clients asks %d times", permits, n, asks)
+		}
+	}
+}
+
+// TestCrashBesideOthers: who shares a lock, or has a permit, dies, and the others have theirs for longer than what was its own. Where the library does
+// not renew by itself, they renew.
+func TestCrashBesideOthers(t *testing.T) {
+	kinds := func(change func(*Target)) Target {
+		on := target(1, 1, "kill:client", "pause:client")
+		on.Granted = on.TTL
+		change(&on)
+		return on
+	}
+	for name, c := range map[string]struct {
+		on      Target
+		program string
+		renews  bool
+	}{
+		"readers":                    {kinds(func(on *Target) { on.Shared = true }), freesCrashed, true},
+		"readers, renewed by itself": {kinds(func(on *Target) { on.Shared, on.Kept = true, true }), freesCrashed, false},
+		"permits":                    {kinds(func(on *Target) { on.Permits = 2 }), permitRenewed, true},
+	} {
+		n := 0
+		for p := range space(c.on, 1) {
+			if p.workload != c.program || p.depth == 0 {
+				continue
+			}
+			n++
+			if st := p.schedule.TriggeredFaults[0]; st.Fault.Word != "kill" || st.When.Client != "A" || st.When.Do != history.Release {
+				t.Errorf("%s: %s", name, st)
+			}
+			if renews := slices.ContainsFunc(p.schedule.Programs["B"], func(m scenarios.Move) bool { return m.Do == history.Renew }); renews != c.renews {
+				t.Errorf("%s: B renews: %v\n%v", name, renews, p.schedule.Programs["B"])
+			}
+		}
+		if n == 0 {
+			t.Errorf("%s: none", name)
+		}
+	}
+	for p := range space(kinds(func(on *Target) { on.Permits, on.Kept = 2, true }), 1) {
+		if p.workload == permitRenewed {
+			t.Fatal("a semaphore that is kept has two of these programs")
 		}
 	}
 }

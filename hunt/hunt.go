@@ -91,6 +91,8 @@ type Target struct {
 	Downgrades bool
 	// Granted is the lease that the lock grants if its clients ask for TTL; 0 if that is not known, or if it grants none.
 	Granted time.Duration
+	// Watchdog: its library promises to renew a grant by itself.
+	Watchdog bool
 	// Ungranted: clients asked for it while no fault was on, and none got it.
 	Ungranted bool
 	// Overstays: the lock is kept for longer than the lease that it grants, although nobody renews that.

@@ -40,10 +40,12 @@ var narrow = map[string]struct {
 	frees:      {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
 	longKept:   {strikes: crashAfterRenewals, ends: longerThanLease},
 
-	freesNested: {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
-	freesShared: {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
-	permitTaken: {strikes: crashWithPermit, ends: longerThanLease},
-	renewsLate:  {strikes: noFault, soon: true},
+	freesNested:   {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
+	freesShared:   {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
+	freesCrashed:  {strikes: crashOfSharer, ends: restartEnds[:1], lease: keptLease},
+	permitTaken:   {strikes: crashWithPermit, ends: longerThanLease},
+	permitRenewed: {strikes: crashWithPermit, ends: longerThanLease},
+	renewsLate:    {strikes: noFault, soon: true},
 }
 
 // atGrant is when A has just been granted the lock.

@@ -25,6 +25,23 @@ func permitTakenBy(t Target) []string {
 	return append(out, fmt.Sprintf("await %s granted or 3 leases, acquire, read, release", names[t.Permits-1]))
 }
 
+// permitRenewed is the same where the others renew theirs again and again: if all permits have one expiry, or a renewal renews them all, what A
+// had stays taken for as long as they do.
+const permitRenewed = "permit-renewed"
+
+// permitRenewedBy are its programs, for a lock that is not kept: of one that is, permitTaken does so.
+func permitRenewedBy(t Target) []string {
+	out := permitTakenBy(t)
+	if out == nil || t.Kept {
+		return nil
+	}
+	out[0] = permitRenewed
+	for i := 2; i < len(out)-1; i++ {
+		out[i] = fmt.Sprintf("await %s granted or 3 leases, acquire, read, renew for %d leases, release", t.ClientNames()[i-2], t.addUp()+4)
+	}
+	return out
+}
+
 // renewsLate is the workload of a semaphore whose client renews a permit that is over, while all permits are with others.
 const renewsLate = "renews-late"
 

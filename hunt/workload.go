@@ -141,7 +141,7 @@ func workloads(t Target) []workload {
 	texts = slices.Concat(texts, forgetful(t), oneLost(t), freeing(t))
 	if t.Permits > 1 {
 		texts = crowd(t.Permits)
-		for _, text := range [][]string{permitTakenBy(t), renewsLateBy(t)} {
+		for _, text := range [][]string{permitTakenBy(t), permitRenewedBy(t), renewsLateBy(t)} {
 			if text != nil {
 				texts = append(texts, text)
 			}

@@ -279,6 +279,8 @@ var advices = []advice{
 		"look at what the servers answer it; of a program of your own, picklock lock check 'COMMAND' says which step fails", "guides/mitigations.md#never-granted"},
 	{"deadlock", "", nil, "nobody holds the lock, and nobody gets it",
 		"give waiters a time limit after which they look again, and let a lost session leave the queue", "guides/mitigations.md#stuck-queue"},
+	{"not-freed", "crashed-holder", nil, "the share of a client that crashed keeps the lock for as long as others hold theirs: all have one expiry, or a renewal renews them all",
+		"give each client's share an expiry of its own, and let a renewal touch its own client's only", "guides/mitigations.md#not-freed"},
 	{"not-freed", "", struck(clientLinks), "the lock counts a request whose answer was lost, and its release frees only what was asked for once more; the rest stays taken until the lease ends",
 		"make a repeated request harmless, by an owner's name of its own for each attempt, and let the release free all that the client has", "guides/mitigations.md#not-freed"},
 	{"not-freed", "", nil, "a release is confirmed and frees nothing, or not all: the lock stays taken until the lease ends",

@@ -180,7 +180,8 @@ var table = []AnomalyInfo{
 			{Name: "lost-hold", Says: "the lock had answered the last holder that it no longer held it"},
 			{Name: "never-granted", Says: "no lock was granted in the whole record, with no fault injected"}}},
 	{Name: "not-freed", Title: "a released lock that stays taken", Property: Liveness, Depth: 16, OwnStep: true,
-		Doc: "a lock stayed taken after its release was confirmed, for as long as the lease that was given back"},
+		Doc:    "a lock stayed taken after its release was confirmed, for as long as the lease that was given back",
+		Causes: []Cause{{Name: "crashed-holder", Says: "a client that shared the lock had been killed, and its own lease was over"}}},
 	{Name: "starvation", Property: Liveness, Depth: 13,
 		Doc: "a client waited longer than is fair while others were granted the lock (only with --fair)"},
 }
