@@ -135,7 +135,7 @@ func evidenceIsNeeded(t interface {
 		for _, e := range in.Events {
 			// That a fault excuses what else would be another anomaly, or of another cause, is no event of the lock.
 			excused := a.Name == "false-belief" || a.Name == "wrong-release" || a.Cause == "wrong-release" || a.Cause == "lease-outlived" || a.Cause == noNotice || a.Cause == lateRelease || a.Cause == renewedLate
-			if slices.Contains(a.Events, e.Index) || excused && e.Process == history.Nemesis {
+			if slices.Contains(a.Events, e.Index) || excused && e.Process == history.Nemesis && !unseen(in, a, e) {
 				evidence.Events = append(evidence.Events, e)
 			}
 		}
@@ -200,6 +200,14 @@ func shows(part, whole Input, a Anomaly) bool {
 		others = others || a.Cause == "granted-early" && b.Cause == endedEarly
 		return a.Name == b.Name && slices.Equal(a.Grants, b.Grants) && (a.Time == b.Time || longer) && slices.Equal(a.Effects, b.Effects) &&
 			(a.Cause == b.Cause || others || a.Cause != lateRelease && a.Cause != renewedLate && !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
+	})
+}
+
+// unseen says that a fault fell on a client of which the evidence has nothing: cut down to that, it would look like a server.
+func unseen(in Input, a Anomaly, fault history.Event) bool {
+	return slices.ContainsFunc(fault.Nodes, func(node string) bool {
+		of := func(e history.Event) bool { return e.Process == node }
+		return slices.ContainsFunc(in.Events, of) && !slices.ContainsFunc(in.Events, func(e history.Event) bool { return of(e) && slices.Contains(a.Events, e.Index) })
 	})
 }
 

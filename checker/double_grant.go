@@ -9,7 +9,7 @@ import (
 func init() { finders["double-grant"] = findDoubleGrants }
 
 func findDoubleGrants(an *analysis) []Anomaly {
-	wrong := an.overlaps.wrong.found
+	wrong, late := an.overlaps.wrong.found, an.lateReleases()
 	var out []Anomaly
 	for d := range inTime(an.limit, an.overlaps.doubles) {
 		newer := d.newer
@@ -36,6 +36,7 @@ func findDoubleGrants(an *analysis) []Anomaly {
 		}
 		a.Explanation = fmt.Sprintf("%s by %s, while %s, and nothing had ended that: not released, no lease known to be over, no fault on them or on the service; %s held it for %s",
 			newer.gets(), format.Instant(newer.okT), d.holdWords(), d.all(), dur(a.Sizes["overlap"]))
+		var why blamed
 		switch w := wrong[newer]; {
 		case w != nil:
 			a.Cause = "wrong-release"
@@ -52,8 +53,16 @@ func findDoubleGrants(an *analysis) []Anomaly {
 			a.Cause = notRenewed
 			a.Explanation += fmt.Sprintf("; the library of %s had promised to renew the lock by itself, and the lease that its client had asked for was over", d.older[0].process)
 		}
+		if l, ok := late[newer]; ok {
+			a.Cause, why = lateRelease, l.why
+			if refs = append(refs, l.release.inv, l.release.grant.ok); d.release == nil {
+				a.Explanation += l.release.lateWords()
+			} else {
+				refs = append(refs, l.release.comp, d.older[0].inv)
+			}
+		}
 		a.Events = an.evidence.at(refs...)
-		out = append(out, an.evidence.finish(a, from, blamed{}, newer.process))
+		out = append(out, an.evidence.finish(a, from, why, newer.process))
 	}
 	return out
 }

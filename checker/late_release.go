@@ -2,8 +2,10 @@ package checker
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -39,6 +41,71 @@ func (victim *grant) freedLate(faults func(*op) []*fault) (*op, *fault) {
 		}
 	}
 	return nil, nil
+}
+
+// lateFreed is a release of a grant without a lease that may have freed the lock when another client had it, and what is blamed for its being late.
+type lateFreed struct {
+	release *op
+	why     blamed
+}
+
+// lateReleases are those by which clients may have been let in beside others, by their grants. If another client of the same lock was let in beside one,
+// and nothing says by what, that let in these, too.
+func (an *analysis) lateReleases() map[*grant]lateFreed {
+	found, unsaid := map[*grant]lateFreed{}, map[*lock]bool{}
+	for _, d := range an.overlaps.doubles {
+		if an.overlaps.wrong.found[d.newer] != nil || an.freeing[d.newer].by != nil || an.holdRules.unrenewed(d) {
+			continue
+		}
+		if l, ok := an.lateFor(d); ok {
+			found[d.newer] = l
+		} else {
+			unsaid[d.newer.lock] = true
+		}
+	}
+	maps.DeleteFunc(found, func(g *grant, _ lateFreed) bool { return unsaid[g.lock] })
+	return found
+}
+
+// lateFor finds the release for one of them: a third client's, sent when the older of the two had been given, or kept back until then by a fault. The
+// latter's grant was over by then if the fault had been on for as long as the lease that its client asked for.
+func (an *analysis) lateFor(d doublePair) (lateFreed, bool) {
+	victim := d.older[0]
+	if !d.newer.lock.mutex() {
+		return lateFreed{}, false
+	}
+	if o := d.release; o != nil {
+		return lateFreed{o, an.faults.blamedFor(o)}, !o.again()
+	}
+	if an.opt.TTL <= 0 {
+		return lateFreed{}, false
+	}
+	for _, o := range slices.Backward(victim.lock.releasedBefore(victim.okT)) {
+		if o.grant == nil || !o.grant.hasNoLease() || o.process == victim.process || o.process == d.newer.process || o.grant.okT > victim.okT || !o.mayComeAfter(victim.okT) {
+			continue
+		}
+		for _, f := range an.faults.byNode[o.process].latest(nil, o.invT, victim.okT) {
+			if f.delays(o, victim.okT) && satAdd(f.begin, int64(spent*float64(an.opt.TTL))) <= victim.okT {
+				return lateFreed{o, blameThird(f)}, true
+			}
+		}
+	}
+	return lateFreed{}, false
+}
+
+// blamedFor is the last fault on a third client while it had what it released too late.
+func (l *faultLog) blamedFor(o *op) blamed {
+	for _, f := range l.byNode[o.process].latest(nil, o.grant.okT, o.invT) {
+		if f.confirmed {
+			return blameThird(f)
+		}
+	}
+	return blamed{}
+}
+
+func blameThird(f *fault) blamed {
+	p := part{fault: f, side: verdict.OnClient, third: true}
+	return blamed{&p, []part{p}}
 }
 
 // mayFree says that a release, of a grant that was over when the victim's was given, may have been carried out after that.

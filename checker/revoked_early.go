@@ -106,8 +106,7 @@ func revocation(an *analysis, s *statement) Anomaly {
 		a.Cause = lateRelease
 		a.Explanation += o.lateWords()
 		processes, refs = append(processes, o.process), append(refs, o.inv, o.grant.ok)
-		why.suspect = &part{fault: f, side: verdict.OnClient, third: true}
-		why.parts = append(why.parts, *why.suspect)
+		why = blameThird(f)
 	}
 	a.Events = an.evidence.at(refs...)
 	return an.evidence.finish(a, g.okT, why, processes...)

@@ -58,6 +58,7 @@ var bugs = []kept{
 	{"outlived-place", "hunt pause:client", "double-grant"},
 	{"owner-is-host", "sleeping-release", "wrong-release"},
 	{"reader-frees-all", "hunt none", "granted-early"},
+	{"reader-renews-all", "hunt kill:client", "not-freed"},
 	{"readers-share-lease", "hunt none", "granted-early"},
 	{"reentrant-by-thread", "contended", "granted-early"},
 	{"refused-is-granted", "hunt refuse", "granted-early"},
@@ -73,6 +74,7 @@ var bugs = []kept{
 	{"setnx-no-ttl", "holder-crashes", "deadlock"},
 	{"setnx-then-expire", "crash-in-acquire", "deadlock"},
 	{"short-key", "whole-lease", "granted-early"},
+	{"stops-to-free", "hunt none", "not-freed"},
 	{"takes-up-again", "hunt kill:client", "granted-early"},
 	{"tickets-as-text", "hunt none", "granted-early"},
 	{"tidies-by-pattern", "hunt pause:client", "granted-early"},
@@ -99,7 +101,7 @@ var generic = []string{
 }
 
 // noMutex are the bugs of locks of other kinds. They are run without fencing: their clients write nothing.
-var noMutex = []string{"counts-readers", "downgrade-in-two-steps", "entry-keeps-lease", "inner-release-frees", "reader-frees-all", "readers-share-lease"}
+var noMutex = []string{"counts-readers", "downgrade-in-two-steps", "entry-keeps-lease", "inner-release-frees", "reader-frees-all", "reader-renews-all", "readers-share-lease"}
 
 // menagerie builds the seeded bugs's program and says which bugs have a control of their own.
 func menagerie(t *testing.T) (seeded string, own map[string]bool) {

@@ -55,7 +55,7 @@ const restartLease = time.Second
 
 // leaseOf is the lease of a workload if it is not the target's; 0: it is.
 func (t Target) leaseOf(name string) time.Duration {
-	if least := narrow[name].lease; t.TTL < least {
+	if least := max(narrow[name].lease, time.Duration(narrow[name].leases)*t.TTL); t.TTL < least {
 		return least
 	}
 	return 0

@@ -86,5 +86,9 @@ func requestLost(f fault, at scenarios.Trigger) bool {
 	return asks && lostAnswer(f)
 }
 
-// keptLease is a lease of which enough is left, when it is given back, to tell that it still runs from a slow answer.
-const keptLease = 2 * time.Second
+// keptLease is a lease of which enough is left, when it is given back, to tell that it still runs from a slow answer; and it is so many of the target's,
+// which is longer where clients are slow.
+const (
+	keptLease  = 2 * time.Second
+	keptLeases = 3
+)

@@ -16,6 +16,7 @@ var narrow = map[string]struct {
 	also    *scenarios.Trigger                  // one that the other workloads do not have
 	ends    []scenarios.Until
 	lease   time.Duration // at least; 0: any
+	leases  int           // at least so many of the target's: on a slow machine, or with slow clients, that is longer
 	soon    bool
 	// ignores: its clients go on if their library reports the loss of a lock, as those do that only look at the answers.
 	ignores bool
@@ -37,12 +38,12 @@ var narrow = map[string]struct {
 	forgets:    {strikes: crashAfterGrant, also: &atGrant, ends: forgetEnds, lease: restartLease},
 	asksLater:  {strikes: unheardHolder, ends: longerThanLease},
 	unanswered: {strikes: answerLost, also: &secondRenewal, ends: aMoment, lease: restartLease},
-	frees:      {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
+	frees:      {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
 	longKept:   {strikes: crashAfterRenewals, ends: longerThanLease},
 
-	freesNested:   {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
-	freesShared:   {strikes: requestLost, ends: aMoment, lease: keptLease, soon: true},
-	freesCrashed:  {strikes: crashOfSharer, ends: restartEnds[:1], lease: keptLease},
+	freesNested:   {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
+	freesShared:   {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
+	freesCrashed:  {strikes: crashOfSharer, ends: restartEnds[:1], lease: keptLease, leases: keptLeases},
 	permitTaken:   {strikes: crashWithPermit, ends: longerThanLease},
 	permitRenewed: {strikes: crashWithPermit, ends: longerThanLease},
 	renewsLate:    {strikes: noFault, soon: true},

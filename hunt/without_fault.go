@@ -11,6 +11,8 @@ func (w *Counterexample) withoutFault(o *Counterexample) bool {
 		return false
 	case w.Anomaly == "deadlock":
 		return w.Cause == "" && !w.once() && o.Anomaly == "deadlock" && (o.Cause == "" || o.once())
+	case w.Anomaly == "double-grant" && w.Cause == "":
+		return w.Steady() && o.Anomaly == "double-grant" && o.Cause == lateRelease
 	case !w.early() || !w.Steady():
 		return false
 	case o.Anomaly == "revoked-early":

@@ -26,6 +26,9 @@ func TestWithoutFault(t *testing.T) {
 	stuck := func(cause string, faults, hits, runs int) *Counterexample {
 		return &Counterexample{Signature: Signature{Anomaly: "deadlock", Cause: cause}, Faults: faults, Search: Rate{Hits: hits, Runs: runs}}
 	}
+	plain := func(anomaly string, faults, hits int) *Counterexample {
+		return &Counterexample{Signature: Signature{Anomaly: anomaly}, Faults: faults, Search: Rate{Hits: hits, Runs: 4}}
+	}
 	by := func(anomaly, cause string, hits int) *Counterexample {
 		return &Counterexample{Signature: Signature{Anomaly: anomaly, Cause: cause}, Faults: 1, Search: Rate{Hits: hits, Runs: 4}}
 	}
@@ -33,24 +36,27 @@ func TestWithoutFault(t *testing.T) {
 		race, other *Counterexample
 		same        bool
 	}{
-		"a delayed release":                  {race(0, 4, 1e6), by("granted-early", lateRelease, 4), true},
-		"a wrong release, now and then":      {race(0, 4, 1e6), by("wrong-release", "", 2), true},
-		"a wrong release, each time":         {race(0, 4, 1e6), by("wrong-release", "", 4), false},
-		"half a lease later":                 {race(0, 4, lease/2), by("granted-early", lateRelease, 4), true},
-		"half a lease later, by a release":   {by("wrong-release", "", 4), by("granted-early", "granted-early", 4), false},
-		"two at once now and then":           {race(0, 1, 1e6), by("granted-early", lateRelease, 4), false},
-		"two at once by a fault":             {race(1, 4, 1e6), by("granted-early", lateRelease, 4), false},
-		"a lease that was ended early":       {race(0, 4, lease/2), by("revoked-early", "", 4), true},
-		"one that was ended now and then":    {race(0, 1, lease/2), by("revoked-early", "", 4), false},
-		"one that another's release ended":   {race(0, 4, lease/2), by("revoked-early", "wrong-release", 4), false},
-		"a deadlock":                         {stuck("", 0, 1, 1), stuck("", 1, 4, 4), true},
-		"a deadlock that came once":          {stuck("", 0, 1, 1), stuck("lost-release", 1, 1, 3), true},
-		"a deadlock after a lost release":    {stuck("", 0, 1, 1), stuck("lost-release", 1, 4, 4), false},
-		"by a fault":                         {stuck("", 1, 4, 4), stuck("lost-release", 1, 1, 3), false},
-		"once, without a fault":              {stuck("", 0, 1, 3), stuck("", 1, 4, 4), false},
-		"after a lost release, with none":    {stuck("lost-release", 0, 4, 4), stuck("", 1, 4, 4), false},
-		"another harm":                       {stuck("", 0, 4, 4), by("revoked-early", "", 4), false},
-		"a lease that ends with another one": {race(0, 4, 1e6), by("granted-early", "shared-expiry", 4), false},
+		"a delayed release":                   {race(0, 4, 1e6), by("granted-early", lateRelease, 4), true},
+		"a delayed release, no leases":        {plain("double-grant", 0, 4), by("double-grant", lateRelease, 4), true},
+		"no leases, two at once by a fault":   {plain("double-grant", 1, 4), by("double-grant", lateRelease, 4), false},
+		"no leases, two at once now and then": {plain("double-grant", 0, 1), by("double-grant", lateRelease, 4), false},
+		"a wrong release, now and then":       {race(0, 4, 1e6), by("wrong-release", "", 2), true},
+		"a wrong release, each time":          {race(0, 4, 1e6), by("wrong-release", "", 4), false},
+		"half a lease later":                  {race(0, 4, lease/2), by("granted-early", lateRelease, 4), true},
+		"half a lease later, by a release":    {by("wrong-release", "", 4), by("granted-early", "granted-early", 4), false},
+		"two at once now and then":            {race(0, 1, 1e6), by("granted-early", lateRelease, 4), false},
+		"two at once by a fault":              {race(1, 4, 1e6), by("granted-early", lateRelease, 4), false},
+		"a lease that was ended early":        {race(0, 4, lease/2), by("revoked-early", "", 4), true},
+		"one that was ended now and then":     {race(0, 1, lease/2), by("revoked-early", "", 4), false},
+		"one that another's release ended":    {race(0, 4, lease/2), by("revoked-early", "wrong-release", 4), false},
+		"a deadlock":                          {stuck("", 0, 1, 1), stuck("", 1, 4, 4), true},
+		"a deadlock that came once":           {stuck("", 0, 1, 1), stuck("lost-release", 1, 1, 3), true},
+		"a deadlock after a lost release":     {stuck("", 0, 1, 1), stuck("lost-release", 1, 4, 4), false},
+		"by a fault":                          {stuck("", 1, 4, 4), stuck("lost-release", 1, 1, 3), false},
+		"once, without a fault":               {stuck("", 0, 1, 3), stuck("", 1, 4, 4), false},
+		"after a lost release, with none":     {stuck("lost-release", 0, 4, 4), stuck("", 1, 4, 4), false},
+		"another harm":                        {stuck("", 0, 4, 4), by("revoked-early", "", 4), false},
+		"a lease that ends with another one":  {race(0, 4, 1e6), by("granted-early", "shared-expiry", 4), false},
 	} {
 		if c.race.sameBug(c.other) != c.same || c.other.sameBug(c.race) != c.same {
 			t.Errorf("%s: one bug %v, want %v", name, !c.same, c.same)

@@ -161,6 +161,8 @@ var advices = []advice{
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "freed-more", nil, "a release freed more of the lock than its client gave back: an inner entry, a reader's share or a permit that it no longer had freed what others still held",
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
+	{"double-grant", "late-release", nil, "a release that came late may have freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner",
+		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
 	{"double-grant", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},

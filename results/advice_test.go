@@ -192,6 +192,7 @@ func TestAdviceFits(t *testing.T) {
 		{"crashed", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, nil, "nobody frees the lock", "crashed-holder", false},
 		{"a release that was lost", checker.Group{Name: "deadlock", Cause: "lost-release"}, Run{}, nil, "the release of the last holder failed or was not answered", "lost-release", false},
 		{"an acquire that was lost", checker.Group{Name: "deadlock", Cause: "lost-acquire"}, Run{}, nil, "an acquire that was not answered may have taken the lock", "lost-acquire", false},
+		{"a release that came late", checker.Group{Name: "double-grant", Cause: "late-release"}, Run{}, []checker.Anomaly{{Suspect: by("pause", verdict.OnClient)}}, "may have freed the lock", "wrong-release", false},
 		{"a release that frees nothing", checker.Group{Name: "not-freed"}, Run{}, []checker.Anomaly{{Name: "not-freed"}}, "confirmed and frees nothing", "not-freed", false},
 		{"a crashed reader's share", checker.Group{Name: "not-freed", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Suspect: by("kill", verdict.OnClient)}}, "for as long as others hold theirs", "not-freed", false},
 		{"counted twice after a lost answer", checker.Group{Name: "not-freed"}, Run{}, []checker.Anomaly{{Suspect: by("withhold", verdict.OnClient)}}, "counts a request whose answer was lost", "not-freed", false},

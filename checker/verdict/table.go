@@ -118,8 +118,9 @@ var table = []AnomalyInfo{
 			{Name: "late-release", Says: "a delayed release of a third client may have freed the lock", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
-		Doc:    "the service granted the lock while another client held it, and no lease, fault or release excuses that",
-		Causes: []Cause{freedForGood, moreFreed, letEnd}},
+		Doc: "the service granted the lock while another client held it, and no lease, fault or release excuses that",
+		Causes: []Cause{freedForGood, moreFreed, letEnd,
+			{Name: "late-release", Says: "a third client's release of an earlier grant came late, and may have freed the lock", Bug: true, OwnStep: true}}},
 	{Name: "wrong-release", Property: Exclusion, Depth: 1, OwnStep: true,
 		Doc: "the release of a client that no longer held the lock freed another client's lock",
 		Causes: []Cause{

@@ -15,4 +15,24 @@ func init() {
 			}
 		},
 	})
+	// The library renews the lock by itself, and says nothing of its lease.
+	plant(bug{
+		name:  "stops-to-free",
+		about: "a release that compares the owner and stops the watchdog: the key stays until it ends by itself",
+		wrong: func(r *recipe) {
+			renewsInSilence(r)
+			r.free = owned
+		},
+		right: renewsInSilence,
+	})
+}
+
+func renewsInSilence(r *recipe) {
+	watchdog(r, renewAside, func(_ *lock, h *hold, _ int64, err error) bool {
+		if err == errNotHeld {
+			write(answer{Event: "lost", Key: h.key})
+		}
+		return err != errNotHeld
+	})
+	withoutLease(r)
 }

@@ -25,6 +25,33 @@ return 1`
 	partSetScript = `return redis.call("srem", KEYS[1], ARGV[2] .. ARGV[1])`
 )
 
+// A renewal of one's own lease, and of all of them.
+const (
+	renewPartScript = `local t = redis.call("time") local now = t[1] * 1000000 + t[2]
+redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. string.format("%.0f", now))
+if not redis.call("zscore", KEYS[1], ARGV[3] .. ARGV[1]) then return 0 end
+redis.call("zadd", KEYS[1], string.format("%.0f", now + ARGV[2] * 1000), ARGV[3] .. ARGV[1])
+redis.call("pexpire", KEYS[1], 2 * ARGV[2])
+return 1`
+	renewAllScript = `local t = redis.call("time") local now = t[1] * 1000000 + t[2]
+redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. string.format("%.0f", now))
+if not redis.call("zscore", KEYS[1], ARGV[3] .. ARGV[1]) then return 0 end
+for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do redis.call("zadd", KEYS[1], string.format("%.0f", now + ARGV[2] * 1000), m) end
+redis.call("pexpire", KEYS[1], 2 * ARGV[2])
+return 1`
+)
+
+// sharedRenewed is a lock of readers and writers who renew their leases by a script.
+func sharedRenewed(renew string) func(*recipe) {
+	return func(r *recipe) {
+		sharedLock(joinScript, partScript)(r)
+		r.Renews = true
+		r.renew = func(l *lock, db *redis, h *hold) error {
+			return was(one(db.script(renew, []string{h.key}, h.owner, l.ttl.Milliseconds(), mark(l.shared))))
+		}
+	}
+}
+
 // A writer becomes a reader: in one step, or in two between which another writer finds nobody.
 const (
 	downScript = `if redis.call("zrem", KEYS[1], "w" .. ARGV[1]) == 0 then return 0 end
@@ -64,12 +91,6 @@ func downgrades(scripts ...string) func(*recipe) {
 func sharedLock(join, part string) func(*recipe) {
 	return func(r *recipe) {
 		r.Kind, r.Tokens, r.Renews = "rw", false, false
-		mark := func(shared bool) string {
-			if shared {
-				return "r"
-			}
-			return "w"
-		}
 		r.take = func(l *lock, key, owner string) (int64, error) {
 			_, err := tokenOf(l.db.script(join, []string{key}, owner, l.ttl.Milliseconds(), mark(l.shared)))
 			return 0, err
@@ -80,7 +101,21 @@ func sharedLock(join, part string) func(*recipe) {
 	}
 }
 
+// mark is what the name of a reader, or of a writer, begins with.
+func mark(shared bool) string {
+	if shared {
+		return "r"
+	}
+	return "w"
+}
+
 func init() {
+	plant(bug{
+		name:  "reader-renews-all",
+		about: "a read-write lock: a reader's renewal renews all readers, those that crashed, too",
+		wrong: sharedRenewed(renewAllScript),
+		right: sharedRenewed(renewPartScript),
+	})
 	plant(bug{
 		name:  "downgrade-in-two-steps",
 		about: "a read-write lock: a writer that goes on to read gives the lock back, and enters as a reader in a second step that looks for nobody",
