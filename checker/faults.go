@@ -44,6 +44,9 @@ func (f *fault) concernsOthers() bool {
 	return f.onService()
 }
 
+// killsClients says that it is a kill of clients, and of nothing else.
+func (f *fault) killsClients() bool { return baseName(f.name) == "kill" && !f.onService() }
+
 // fails says whether a client died, or a server lost what it knew.
 func (f *fault) fails() bool {
 	if f.clients > 0 {

@@ -34,8 +34,7 @@ func findNotFreed(an *analysis) []Anomaly {
 	if an.opt.widened {
 		return nil
 	}
-	disturbed := disturbed(an)
-	quiet := joined(disturbed, 0)
+	quiet := joined(an.unquiet(), 0)
 	known := newKnownGrants(an.locks)
 	hold := func(g *grant) interval { return interval{known.given(g), an.mayLast(g)} }
 	var out []Anomaly
@@ -44,7 +43,7 @@ func findNotFreed(an *analysis) []Anomaly {
 		if len(released) == 0 {
 			continue
 		}
-		full := joined(k.full(busyBy(an, k, joined(disturbed, an.opt.Bound), hold)), 0)
+		full := joined(k.full(busyBy(an, k, joined(disturbed(an), an.opt.Bound), hold)), 0)
 		kept, inTimes := an.keptOf(k, released, known, &idle{[2][]interval{quiet}, an.last}, &idle{[2][]interval{quiet, full}, an.last})
 		lost := newLostRequests(k, an)
 		var long []keptLease
@@ -61,6 +60,18 @@ func findNotFreed(an *analysis) []Anomaly {
 			out = append(out, an.neverFreed(kept, len(kept)+inTimes))
 		}
 	}
+	return out
+}
+
+// unquiet is when something was broken, by begin. A client that was killed disturbs others when it dies, and not until it runs again.
+func (an *analysis) unquiet() []interval {
+	out := an.disturbedBy(func(f *fault) bool { return !f.killsClients() })
+	for i := range an.faults.list {
+		if f := &an.faults.list[i]; f.killsClients() && (f.ended || f.confirmed) {
+			out = append(out, interval{f.begin, min(f.end, satAdd(f.begin, leastKeptOften))})
+		}
+	}
+	sortBy(out, func(s interval) int64 { return s.from })
 	return out
 }
 
