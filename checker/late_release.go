@@ -67,8 +67,8 @@ func (an *analysis) lateReleases() map[*grant]lateFreed {
 	return found
 }
 
-// lateFor finds the release for one of them: a third client's, sent when the older of the two had been given, or kept back until then by a fault. The
-// latter's grant was over by then if the fault had been on for as long as the lease that its client asked for.
+// lateFor finds the release for one of them: a third client's, sent when the older of the two had been given, or kept back until then by a fault. What it
+// gives back was over by then, in the second case if the fault had been on for as long as the lease that its client asked for.
 func (an *analysis) lateFor(d doublePair) (lateFreed, bool) {
 	victim := d.older[0]
 	if !d.newer.lock.mutex() {
