@@ -17,6 +17,7 @@ type keptLease struct {
 	first, fastest  *grant
 	at              int64 // when the next grant was given, at the earliest
 	long            bool  // it shows by itself
+	starting        bool  // a client that had been killed was not running again all that time
 }
 
 // enough says whether the lock stays taken for long enough if so much of the lease is left when the client asks.
@@ -141,10 +142,13 @@ func (l keptLease) askedSince(acquires []*op, first map[string]*grant) *op {
 	return nil
 }
 
+// faster is how many times as fast as an answer that may have been late another one has to be: then it was the lock that took the time, and not the library.
+const faster = 4
+
 // given is when a grant was given, at the earliest. A library that renews its lease and says nothing of it tells of a grant by its answer: it had the
 // lock no sooner if another answer was fast, and this one was not.
 func (n knownGrants) given(g *grant) int64 {
-	if f := n.fastest[g.process]; g.silent() && f != nil && 4*(f.okT-f.invT) <= g.okT-g.invT {
+	if f := n.fastest[g.process]; g.silent() && f != nil && faster*(f.okT-f.invT) <= g.okT-g.invT {
 		return g.okT
 	}
 	return g.lo
@@ -187,7 +191,7 @@ func (l keptLease) refs() []int32 {
 		refs = append(refs, l.over(l.first)...)
 	}
 	if newer.silent() {
-		if refs = append(refs, l.over(f)...); 4*f.okT > newer.okT-l.asked.invT { // else it was fast whenever it was asked for
+		if refs = append(refs, l.over(f)...); faster*f.okT > newer.okT-l.asked.invT { // else it was fast whenever it was asked for
 			refs = append(refs, f.inv)
 		}
 	}
@@ -212,4 +216,12 @@ func (l keptLease) endWords() string {
 		return fmt.Sprintf("and its client had asked for a lease of %s, which its library renews until the release. %s, when such a lease is over", dur(l.lease), newer)
 	}
 	return fmt.Sprintf("with %s of the lease left. %s, when that lease would have ended", dur(l.until-l.released.release.endT), newer)
+}
+
+// startingWords say which fault was on, where one was.
+func (l keptLease) startingWords() string {
+	if l.starting {
+		return " but the kill of a client before, which was not running again yet"
+	}
+	return ""
 }

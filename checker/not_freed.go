@@ -34,7 +34,7 @@ func findNotFreed(an *analysis) []Anomaly {
 	if an.opt.widened {
 		return nil
 	}
-	quiet := joined(an.unquiet(), 0)
+	broken, quiet := joined(disturbed(an), 0), joined(an.unquiet(), 0)
 	known := newKnownGrants(an.locks)
 	hold := func(g *grant) interval { return interval{known.given(g), an.mayLast(g)} }
 	var out []Anomaly
@@ -46,8 +46,11 @@ func findNotFreed(an *analysis) []Anomaly {
 		full := joined(k.full(busyBy(an, k, joined(disturbed(an), an.opt.Bound), hold)), 0)
 		kept, inTimes := an.keptOf(k, released, known, &idle{[2][]interval{quiet}, an.last}, &idle{[2][]interval{quiet, full}, an.last})
 		lost := newLostRequests(k, an)
+		calm := &idle{[2][]interval{broken}, an.last}
 		var long []keptLease
-		for _, l := range kept {
+		for i := range kept {
+			kept[i].starting = !calm.over(kept[i].released.release.invT, kept[i].newer.okT)
+			l := kept[i]
 			if l.long = true; l.enough(l.left()) && l.at-l.asked.invT >= leastKept && !lost.mayHold(l.asked.invT, l.newer.okT) {
 				long = append(long, l)
 			}
@@ -201,8 +204,8 @@ func (an *analysis) keptOnce(l keptLease) Anomaly {
 		Key: older.lock.name, Time: newer.okT, Grants: []string{older.id, newer.id},
 		Events: an.evidence.at(l.refs()...),
 		Sizes:  map[string]int64{"waited": l.at - l.asked.invT, "left": left, "lease": l.lease},
-		Explanation: fmt.Sprintf("%s asked for the lock %s at %s, when %s had released it: the answer had come at %s, %s; all that time %s and no fault was on",
-			l.asked.process, older.lock.name, format.Instant(l.asked.invT), older.process, format.Instant(older.release.endT), l.endWords(), older.lock.freeWords()),
+		Explanation: fmt.Sprintf("%s asked for the lock %s at %s, when %s had released it: the answer had come at %s, %s; all that time %s and no fault was on%s",
+			l.asked.process, older.lock.name, format.Instant(l.asked.invT), older.process, format.Instant(older.release.endT), l.endWords(), older.lock.freeWords(), l.startingWords()),
 	}
 }
 

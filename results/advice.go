@@ -32,7 +32,7 @@ type seen struct {
 // Causes and mitigations that several lines share.
 const (
 	tookError   = "a client took an error of the service for the lock, or for the renewal of its lease"
-	lateRelease = "a release that was delayed freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner"
+	lateRelease = "a release that came late may have freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner"
 	readAnswer  = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
 )
 
@@ -161,8 +161,7 @@ var advices = []advice{
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "freed-more", nil, "a release freed more of the lock than its client gave back: an inner entry, a reader's share or a permit that it no longer had freed what others still held",
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
-	{"double-grant", "late-release", nil, "a release that came late may have freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner",
-		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
+	{"double-grant", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
 	{"double-grant", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},

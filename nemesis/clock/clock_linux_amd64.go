@@ -33,7 +33,8 @@ func set(ctx context.Context, pid int, to slot) (Report, error) {
 	return r, nil
 }
 
-// again calls f until it returns no errAgain, and how often it did.
+// again calls f until it returns something else than errAgain, installTimeout at most, and
+// says how often it was called again.
 func again(ctx context.Context, pid int, f func(context.Context) error) (retries int, _ error) {
 	ctx, cancel := context.WithTimeout(ctx, installTimeout)
 	defer cancel()

@@ -27,12 +27,10 @@ func init() {
 	})
 }
 
+// renewsInSilence tells of what is lost, and of no renewal.
 func renewsInSilence(r *recipe) {
-	watchdog(r, renewAside, func(_ *lock, h *hold, _ int64, err error) bool {
-		if err == errNotHeld {
-			write(answer{Event: "lost", Key: h.key})
-		}
-		return err != errNotHeld
+	watchdog(r, renewAside, func(l *lock, h *hold, since int64, err error) bool {
+		return err == nil || honest(l, h, since, err)
 	})
 	withoutLease(r)
 }

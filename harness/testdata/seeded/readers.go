@@ -25,20 +25,18 @@ return 1`
 	partSetScript = `return redis.call("srem", KEYS[1], ARGV[2] .. ARGV[1])`
 )
 
-// A renewal of one's own lease, and of all of them.
+// What a reader or a writer renews: its own lease, or the leases of all.
 const (
-	renewPartScript = `local t = redis.call("time") local now = t[1] * 1000000 + t[2]
+	renewPartScript = renewIfHeld + `redis.call("zadd", KEYS[1], ends, ARGV[3] .. ARGV[1])
+return 1`
+	renewAllScript = renewIfHeld + `for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do redis.call("zadd", KEYS[1], ends, m) end
+return 1`
+	renewIfHeld = `local t = redis.call("time") local now = t[1] * 1000000 + t[2]
 redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. string.format("%.0f", now))
 if not redis.call("zscore", KEYS[1], ARGV[3] .. ARGV[1]) then return 0 end
-redis.call("zadd", KEYS[1], string.format("%.0f", now + ARGV[2] * 1000), ARGV[3] .. ARGV[1])
 redis.call("pexpire", KEYS[1], 2 * ARGV[2])
-return 1`
-	renewAllScript = `local t = redis.call("time") local now = t[1] * 1000000 + t[2]
-redis.call("zremrangebyscore", KEYS[1], "-inf", "(" .. string.format("%.0f", now))
-if not redis.call("zscore", KEYS[1], ARGV[3] .. ARGV[1]) then return 0 end
-for _, m in ipairs(redis.call("zrange", KEYS[1], 0, -1)) do redis.call("zadd", KEYS[1], string.format("%.0f", now + ARGV[2] * 1000), m) end
-redis.call("pexpire", KEYS[1], 2 * ARGV[2])
-return 1`
+local ends = string.format("%.0f", now + ARGV[2] * 1000)
+`
 )
 
 // sharedRenewed is a lock of readers and writers who renew their leases by a script.
