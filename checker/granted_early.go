@@ -95,6 +95,9 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			a.Cause = lateRelease
 			a.Explanation += o.lateWords()
 			refs = append(refs, o.inv, o.grant.ok)
+		} else if why := an.holdRules.releasedLost(e, blame.suspect); why != "" && a.Cause == "granted-early" {
+			a.Cause = confirmedLost
+			a.Explanation += why
 		} else if quiet, ok := an.faults.quietBefore(e, requests); ok && a.Cause == "granted-early" {
 			a.Cause = endedEarly
 			a.Explanation += e.quietWords(quiet)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -42,6 +43,27 @@ func (e *earlyPair) releasedLater() *grant {
 		}
 	}
 	return nil
+}
+
+// releasedLost says why the older hold of a mutex, which promises no lease, may have ended before the newer grant came: nothing but the lock's answer to
+// its release, which was sent after that grant, says that it had not. "" if it can only have been in force, or if a server's fault may be what let in two:
+// of servers that are apart, each may be right.
+func (n *holdRules) releasedLost(e earlyPair, suspect *part) string {
+	g := e.older[0]
+	if !e.newer.lock.mutex() || e.renewed || e.n() > 1 || suspect != nil && suspect.side == verdict.OnServer {
+		return ""
+	}
+	if !g.hasNoLease() || !g.releaseHeld() || g.renewed.provesBeyond(e.from) != nil {
+		return ""
+	}
+	switch over := n.presumedHold(g).to; {
+	case over > e.from:
+		return ""
+	case over == n.harmed(g):
+		return fmt.Sprintf("; a fault that began by %s may have ended the hold, and then the answer is false", format.Instant(over))
+	default:
+		return "; the lease that its client had asked for was over by then, and if that ended the hold, the answer is false"
+	}
 }
 
 // sinceEntry is how long before the newer grant the older client had entered the lock again, if nothing but the lease that it was promised then had time

@@ -49,12 +49,17 @@ func (n *holdRules) presumedHold(g *grant) interval {
 	if n.ttl > 0 && !g.watchdog {
 		s.to = min(s.to, satAdd(g.okT, int64(spent*float64(n.ttl))))
 	}
+	s.to = min(s.to, n.harmed(g))
+	return s
+}
+
+// harmed is since when a fault may have ended the grant; never if none may.
+func (n *holdRules) harmed(g *grant) int64 {
 	since := g.lo
 	if n.ttl > 0 {
 		since = max(since, g.okT-n.ttl)
 	}
-	s.to = min(s.to, n.faults.harmFrom(g.process, since))
-	return s
+	return n.faults.harmFrom(g.process, since)
 }
 
 // presumedEnd is until when the grant was held by all that is known.

@@ -117,7 +117,7 @@ var advices = []advice{
 	{"granted-early", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "counted-late", nil, "a client's lease lasts longer than the service keeps it: it is counted from the answer, or from a request that was sent again, and the first request took or renewed the lock",
 		"count the lease from before the first request that may have taken or renewed the lock", "guides/mitigations.md#lost-answer"},
-	{"granted-early", "confirmed-lost", nil, "the release of a lock, a permit or an inner entry was confirmed that its client had lost: its lease was over, and another client had been granted the lock",
+	{"granted-early", "confirmed-lost", nil, "the release of a lock, a permit or an inner entry was confirmed that its client had lost: its lease or session was over, and another client had been granted the lock",
 		"compare the owner and take away what it gives back in one step, and give the answer to the user", "guides/mitigations.md#answers"},
 	{"granted-early", "rounded", nil, "the lease ended less than a millisecond before its time: it is counted in whole milliseconds and rounded down, or counted from the answer",
 		"round the end of a lease up, or promise one millisecond less, and count it from before the request", "guides/mitigations.md#short-lease"},

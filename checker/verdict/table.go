@@ -114,7 +114,7 @@ var table = []AnomalyInfo{
 			{Name: "counted-late", Says: "the lease was counted from the answer, or from a later request, and not from the request that took or renewed the lock", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "renewed-ended", Says: "the lease had ended when it was renewed, and the lock answered as if it had not", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "ended-early", Says: "the lease ended before its time, or a client that waited took the lock over before that", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
-			{Name: "confirmed-lost", Says: "the lock confirmed a release, sent after the other grant, as if the lease had not ended", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
+			{Name: "confirmed-lost", Says: "the lock confirmed a release, sent after the other grant, as if its client had held the lock until then", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "late-release", Says: "a delayed release of a third client may have freed the lock", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
