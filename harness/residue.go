@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
@@ -50,8 +51,11 @@ func residueOf(s *scenarios.Scenario, clients, servers []string) residue {
 			h.servers = h.servers || apart
 		}
 		switch st.Word {
-		case "failover", "powerloss", "disk":
+		case "failover", "powerloss":
 			h.stays = true
+		case "disk":
+			// Once a stall is over every sync has been done. A write that failed leaves a server in a state that only it knows.
+			h.stays = h.stays || compose.DiskFault(st.Disk) != compose.DiskStall
 		}
 	}
 	if h.servers { // their clients have lost connections, perhaps sessions
