@@ -190,6 +190,8 @@ func TestAdviceFits(t *testing.T) {
 		{"a clock that was set back", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Suspect: by("clock", verdict.OnServer)}}, "when that clock has caught up", "internals/clock.md", false},
 		{"crashed while a client's clock was wrong", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, []checker.Anomaly{{Suspect: by("clock", verdict.OnClient)}}, "nobody frees the lock", "crashed-holder", false},
 		{"crashed", checker.Group{Name: "deadlock", Cause: "crashed-holder"}, Run{}, nil, "nobody frees the lock", "crashed-holder", false},
+		{"an answer that was lost", checker.Group{Name: "deadlock"}, Run{}, []checker.Anomaly{{Name: "deadlock", Suspect: by("withhold", verdict.OnClient)}}, "may stand before it", "asked-again", false},
+		{"a server that was slow", checker.Group{Name: "deadlock"}, Run{}, []checker.Anomaly{{Name: "deadlock", Suspect: by("withhold", verdict.OnServer)}}, "may stand before it", "", true},
 		{"a release that was lost", checker.Group{Name: "deadlock", Cause: "lost-release"}, Run{}, nil, "the release of the last holder failed or was not answered", "lost-release", false},
 		{"an acquire that was lost", checker.Group{Name: "deadlock", Cause: "lost-acquire"}, Run{}, nil, "an acquire that was not answered may have taken the lock", "lost-acquire", false},
 		{"a release that came late", checker.Group{Name: "double-grant", Cause: "late-release"}, Run{}, []checker.Anomaly{{Suspect: by("pause", verdict.OnClient)}}, "may have freed the lock", "wrong-release", false},
