@@ -23,6 +23,22 @@ func delayedRelease(e earlyPair, suspect *part) *op {
 	return o
 }
 
+// besideGrant finds another client's release of what had ended that was under way when the older grant can have been given: whichever of the two came first,
+// no fault need have delayed it. nil for none, if what a server knew explains the newer grant better, or if the lock lets clients in without a release.
+func (w *wrongReleases) besideGrant(e earlyPair, suspect *part) *op {
+	victim, newer := e.older[0], e.newer
+	if e.byService(suspect) || e.n() > 1 || !newer.lock.mutex() || w.letsIn(victim, newer) {
+		return nil
+	}
+	for _, o := range slices.Backward(newer.lock.releasedBefore(victim.okT)) {
+		other := o.process != victim.process && o.grant != newer
+		if other && o.typ == tOK && o.grant != nil && o.endT > victim.lo && o.ofEnded() && newer.lo-max(o.endT, newer.invT) <= prompt {
+			return o
+		}
+	}
+	return nil
+}
+
 // delayed is such a release before a grant, and the fault that may have delayed it; nil for none.
 func (l *faultLog) delayed(victim *grant) (*op, *fault) {
 	return victim.freedLate(func(o *op) []*fault { return l.byNode[o.process].latest(nil, o.invT, victim.okT) })

@@ -22,6 +22,13 @@ type wrongReleases struct {
 	// later is the last one before that was found of the lock, by a grant that came early after it and after a third client's
 	// release: of that one nothing says that it was wrong, but of this lock it may have been.
 	later map[*grant]*wrongRelease
+	// ungated are two grants of a lock at most that came without a release.
+	ungated map[*lock][]*grant
+}
+
+// letsIn says that the lock was seen to let others in than these without a release.
+func (r *wrongReleases) letsIn(but ...*grant) bool {
+	return slices.ContainsFunc(r.ungated[but[0].lock], func(g *grant) bool { return !slices.Contains(but, g) })
 }
 
 // began is the wrong release that a grant came of, at once or by others; nil for none. What made it wrong
@@ -40,7 +47,7 @@ func (r *wrongReleases) began(newer *grant) *wrongRelease {
 // followed by the next grant. A service that was itself under a fault meanwhile
 // can have dropped the lock for other reasons: then no release is accused.
 func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *faultLog) wrongReleases {
-	out := wrongReleases{map[*grant]*wrongRelease{}, map[*grant]*wrongRelease{}}
+	out := wrongReleases{map[*grant]*wrongRelease{}, map[*grant]*wrongRelease{}, map[*lock][]*grant{}}
 	var pairs []grantPair
 	for _, e := range early {
 		if !e.covered && !e.renewed && e.newer.lock.mutex() && len(e.older) == 1 {
@@ -52,7 +59,7 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 			pairs = append(pairs, grantPair{d.older[0], d.newer})
 		}
 	}
-	ungated := map[*lock][]*grant{} // two at most, of which one is not the victim
+	ungated := out.ungated
 	search := releaseSearch{tokens: t, faults: faults, bothIn: map[grantPair]bool{}}
 	for _, p := range pairs {
 		search.bothIn[p] = true
@@ -64,7 +71,7 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 	for _, p := range pairs {
 		k := p.newer.lock
 		// How the victim itself got in does not matter.
-		if slices.ContainsFunc(ungated[k], func(g *grant) bool { return g != p.older }) {
+		if out.letsIn(p.older) {
 			continue
 		}
 		if w := search.between(p.older, p.newer); w != nil && known[w.release] == nil {

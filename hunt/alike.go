@@ -118,16 +118,27 @@ func (w *Counterexample) sameCount(o *Counterexample) bool {
 
 // mayCountLate says that a lease ended early by so little that it may have been counted from later than the request: by less than a
 // millisecond, or, if it comes seldom, by less than its client waited for the grant. Which of that client's requests was granted is not known.
+// If that client waited for a whole lease, its grant was over when it learnt of it, had it counted from the request. So it is with a token that
+// is smaller than another client's, which was granted in between.
 func (w *Counterexample) mayCountLate() bool {
-	older, _, met := w.Evidence.victims()
-	if w.Cause == rounded || !w.early() || w.Steady() || !met {
-		return w.Cause == rounded
+	older, newer, met := w.Evidence.victims()
+	switch {
+	case w.Cause == rounded:
+		return true
+	case !met:
+		return false
+	case w.Anomaly == "token-regression":
+		first, later := w.Evidence.grantOf(older), w.Evidence.grantOf(newer)
+		return first != nil && later != nil && later.Lease > 0 && w.Evidence.askedFor(later) < first.Time
+	case !w.early():
+		return false
 	}
 	ok, sizes := w.Evidence.grantOf(older), w.Evidence.Anomaly.Sizes
 	if _, renewed := sizes["since_renewal"]; ok == nil || renewed {
 		return false
 	}
-	return ok.Since-w.Evidence.askedFor(ok) >= sizes["remaining"]
+	waited := ok.Since - w.Evidence.askedFor(ok)
+	return ok.Lease > 0 && waited >= ok.Lease || !w.Steady() && waited >= sizes["remaining"]
 }
 
 // delayShown says that its record shows the fault that kept the answer back from which a client counts its lease.

@@ -31,6 +31,23 @@ func TestCountedLate(t *testing.T) {
 			{Index: 3, Time: 120e6, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1", Since: 118e6, Lease: 100e6}}
 		return w
 	}
+	// whole is such a grant after a wait of a whole lease.
+	whole := func(hits int) *Counterexample {
+		w := waited(hits, 99e6, 0)
+		w.Evidence.Events[0].Time = -40e6
+		return w
+	}
+	// token is a smaller token of B's, asked for then, while A was granted the lock at 20 ms.
+	token := func(asked int64) *Counterexample {
+		w := of("", 4)
+		w.Anomaly = "token-regression"
+		w.Evidence.Anomaly = verdict.Anomaly{Name: "token-regression", Grants: []string{"A.1", "B.1"}}
+		w.Evidence.Events = []history.Event{
+			{Index: 1, Time: 20e6, Process: "A", F: history.Acquire, Type: history.OK, Grant: "A.1", Token: 2, Lease: 100e6},
+			{Index: 2, Time: asked, Process: "B", F: history.Acquire, Type: history.Invoke},
+			{Index: 3, Time: 120e6, Process: "B", F: history.Acquire, Type: history.OK, Grant: "B.1", Token: 1, Since: 119e6, Lease: 100e6}}
+		return w
+	}
 	for _, c := range []struct {
 		name        string
 		a, b        *Counterexample
@@ -49,6 +66,10 @@ func TestCountedLate(t *testing.T) {
 		{"one that had not waited for as long", shown(4), waited(1, 51e6, 0), false, false},
 		{"one that always comes", shown(4), waited(4, 50e6, 0), false, false},
 		{"one that was renewed", shown(4), waited(1, 50e6, 20e6), false, false},
+		{"one that always comes and had waited for a whole lease", shown(4), whole(4), true, false},
+		{"two that had waited for a whole lease", whole(4), whole(4), false, false},
+		{"a token from before another's grant", shown(4), token(5e6), true, false},
+		{"a token from after another's grant", shown(4), token(21e6), false, false},
 		{"two that came once and had waited", waited(1, 50e6, 0), waited(1, 40e6, 0), false, false},
 	} {
 		if c.a.sameCount(c.b) != c.same || c.b.sameCount(c.a) != c.same || c.same && !c.a.sameBug(c.b) {

@@ -22,12 +22,12 @@ func forgetful(t Target) [][]string {
 		return permitsForgotten(t)
 	}
 	return [][]string{{forgets,
-		"acquire, read, work 0.4 leases, work 0.5 leases, write, release",
-		"await A's 2nd work or 3 leases, acquire, read, write, release, acquire, read, write, release",
+		"acquire, read, work 0.9 leases, write, release",
+		"await A's read or 3 leases, acquire, read, write, release, acquire, read, write, release",
 	}}
 }
 
-// permitsForgotten are the programs for a semaphore: A takes the last permit, the others have the rest, and one asks when all are out. None if there are too few
+// permitsForgotten are the programs for a semaphore: A takes the last permit, the others have the rest, and B asks when all are out. None if there are too few
 // clients for that.
 func permitsForgotten(t Target) [][]string {
 	names := t.ClientNames()
@@ -35,11 +35,15 @@ func permitsForgotten(t Target) [][]string {
 		return nil
 	}
 	const section = "acquire, read, work 0.9 leases, release"
-	out := []string{forgets, fmt.Sprintf("await %s granted or 3 leases, acquire, read, work 0.4 leases, work 0.5 leases, release", names[t.Permits-1]), section}
-	for i := 2; i < t.Permits; i++ {
+	out := []string{forgets,
+		fmt.Sprintf("await %s granted or 3 leases, %s", names[t.Permits], section),
+		"await A's read or 3 leases, acquire, read, release, acquire, read, release",
+		section,
+	}
+	for i := 3; i <= t.Permits; i++ {
 		out = append(out, fmt.Sprintf("await %s granted or 3 leases, %s", names[i-1], section))
 	}
-	return [][]string{append(out, "await A's 2nd work or 3 leases, acquire, read, release, acquire, read, release")}
+	return [][]string{out}
 }
 
 // crashAfterGrant is that servers crash, or lose their power, right after A's acquire.
@@ -47,11 +51,16 @@ func crashAfterGrant(f fault, at scenarios.Trigger) bool {
 	return f.whom == "" && (f.word == "kill" || f.word == "powerloss") && at.At == scenarios.After && at.Do == history.Acquire
 }
 
-// forgetEnds is an end right after the failure.
-var forgetEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.1}}}
+// forgetEnds is an end right after the failure. B, which has come to its acquire by then, stands still until the server is back, however long that takes.
+var forgetEnds = []scenarios.Until{{
+	Move: scenarios.Trigger{At: scenarios.Before, Client: clientNames[1], Do: history.Acquire, Nth: 1}, Or: scenarios.Span{Leases: 3},
+}}
 
-// restartLease is a lease that outlasts the restart of a server, or a new connection, while others run beside it.
-const restartLease = time.Second
+// Leases that outlast the restart of a server, of which a database takes more than a second beside other runs, and a new connection.
+const (
+	restartLease   = 2 * time.Second
+	reconnectLease = time.Second
+)
 
 // leaseOf is the lease of a workload if it is not the target's; 0: it is.
 func (t Target) leaseOf(name string) time.Duration {

@@ -37,7 +37,7 @@ var narrow = map[string]struct {
 	secluded:   {strikes: seclusion, ends: untilItWrites},
 	forgets:    {strikes: crashAfterGrant, also: &atGrant, ends: forgetEnds, lease: restartLease},
 	asksLater:  {strikes: unheardHolder, ends: longerThanLease},
-	unanswered: {strikes: answerLost, also: &secondRenewal, ends: aMoment, lease: restartLease},
+	unanswered: {strikes: answerLost, also: &secondRenewal, ends: aMoment, lease: reconnectLease},
 	frees:      {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
 	longKept:   {strikes: crashAfterRenewals, ends: longerThanLease},
 

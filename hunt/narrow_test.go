@@ -38,7 +38,7 @@ func TestNarrowWorkloads(t *testing.T) {
 			"hold: servers to A when before A's release until 1.6 leases",
 		}},
 		{alone, nil},
-		{forgets, []string{"kill: redis when after A's acquire until 0.1 leases", "powerloss: redis when after A's acquire until 0.1 leases"}},
+		{forgets, []string{"kill: redis when after A's acquire until before B's acquire or 3 leases", "powerloss: redis when after A's acquire until before B's acquire or 3 leases"}},
 		{five, []string{
 			"kill: A when before A's write until 1.6 leases",
 			"kill: B when B's acquire has sent message 1 until 1.6 leases",
@@ -146,7 +146,7 @@ func TestUnanswered(t *testing.T) {
 			for p := range space(on, 1) {
 				if p.workload == unanswered && p.depth > 0 {
 					got = append(got, p.schedule.TriggeredFaults[0].String())
-					if p.schedule.TTL != restartLease {
+					if p.schedule.TTL != reconnectLease {
 						t.Errorf("%s with a lease of %v", p.id, p.schedule.TTL)
 					}
 				}

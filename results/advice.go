@@ -278,7 +278,7 @@ var advices = []advice{
 		"let a client that gives up leave the queue, and bind its place to a session that ends with the attempt", "guides/mitigations.md#stuck-queue"},
 	{"deadlock", "never-granted", nil, "the lock was never granted, with no fault injected: it does not work at all, or it is set up wrongly",
 		"look at what the servers answer it; of a program of your own, picklock lock check 'COMMAND' says which step fails", "guides/mitigations.md#never-granted"},
-	{"deadlock", "", struck(clientLinks), "nobody gets the lock after messages of a client were lost or late: an earlier request of the one that waits may stand before it, or it was never told that the lock is free",
+	{"deadlock", "", struck(clientLinks), "nobody gets the lock after messages of a client were lost or late: an earlier request of the one that waits may stand before it, or the notice that the lock is free did not reach it",
 		"before asking again, look for what the first request has left behind; after a lost connection, look again whether the lock is free", "guides/mitigations.md#asked-again"},
 	{"deadlock", "", nil, "nobody holds the lock, and nobody gets it",
 		"give waiters a time limit after which they look again, and let a lost session leave the queue", "guides/mitigations.md#stuck-queue"},
