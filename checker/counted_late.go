@@ -98,6 +98,10 @@ func (g *grant) waitedUntil() (since int64, last *grant) {
 		freed := never
 		if !o.hasNoLease() {
 			freed = o.promised
+			// A renewal of unknown outcome may have had it last: nobody knows how long the client really waited.
+			if asked := o.maybeRenewed(g.okT); len(asked) > 0 {
+				freed = satAdd(asked[len(asked)-1].endT, o.lease)
+			}
 		}
 		if o.release != nil {
 			freed = min(freed, o.release.invT)

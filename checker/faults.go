@@ -29,7 +29,8 @@ type fault struct {
 	stays      string // why it could not be healed
 	confirmed  bool
 	clock      ranWrong
-	loud       bool // see isLoud
+	loud       bool   // see isLoud
+	steps      string // how the history writes it: "cut: A from redis1"
 }
 
 // onService says whether it was on anything but clients.
@@ -100,7 +101,7 @@ func (r *faultReader) read(e *history.Event, t int64) {
 			c.Confirmed++
 		}
 		r.open[id] = append(r.open[id], len(r.list))
-		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, confirmed: e.Confirmed, clock: readRanWrong(e.Fault), loud: isLoud(e.Fault)})
+		r.list = append(r.list, fault{name: e.F, nodes: e.Nodes, begin: t, confirmed: e.Confirmed, clock: readRanWrong(e.Fault), loud: isLoud(e.Fault), steps: e.Fault})
 	case history.End:
 		if list := r.open[id]; len(list) > 0 {
 			f := &r.list[list[0]]

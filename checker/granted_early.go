@@ -95,6 +95,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			a.Cause = lateRelease
 			a.Explanation += o.lateWords()
 			refs = append(refs, o.inv, o.grant.ok)
+		} else if b, ok := an.grantedByFew(e); ok && a.Cause == "granted-early" {
+			a.Cause, blame = minority, b.blame()
+			a.Explanation += b.words(an.opt.Equals)
+			refs = append(refs, b.inv, b.ok)
 		} else if o := an.overlaps.wrong.besideGrant(e, blame.suspect); o != nil && a.Cause == "granted-early" {
 			a.Cause = lateRelease
 			a.Explanation += o.lateWords()

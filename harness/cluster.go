@@ -94,6 +94,7 @@ func (r *run) describeCluster(ctx context.Context) error {
 		}
 		d.Nodes = append(d.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort(), External: n.External})
 	}
+	d.Equals = equals(ctx, r.cluster)
 	maps.Copy(d.Versions, r.cluster.Versions(ctx))
 	for _, a := range r.workers.abilities() {
 		if a != nil && a.Library != "" {
@@ -103,6 +104,21 @@ func (r *run) describeCluster(ctx context.Context) error {
 	begun := *d
 	begun.CutShort = results.Unfinished
 	return r.dir.WriteRun(begun)
+}
+
+// equals is how many servers a cluster has of which none leads the others; 0 if one does.
+func equals(ctx context.Context, c compose.Cluster) int {
+	n := 0
+	for _, node := range c.Nodes() {
+		if node.Role != compose.Server {
+			continue
+		}
+		if _, err := c.Leads(ctx, node.Name); !errors.Is(err, errors.ErrUnsupported) {
+			return 0
+		}
+		n++
+	}
+	return n
 }
 
 // servers are the addresses that clients dial.

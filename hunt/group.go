@@ -38,6 +38,8 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 		return o.explained(w)
 	case w.withoutFault(o) || o.withoutFault(w):
 		return w.withoutFault(o)
+	case w.sameMinority(o), o.sameMinority(w):
+		return w.Cause == minority && o.Cause != minority
 	case w.sameCount(o):
 		return w.Cause == countedLate && (o.Cause != countedLate || w.Steady() && w.delayShown() && !o.delayShown())
 	case w.Cause == rounded != (o.Cause == rounded):
@@ -82,6 +84,7 @@ var oneBug = []func(w, o *Counterexample) bool{
 	(*Counterexample).stuckLike,
 	(*Counterexample).sameSilence,
 	(*Counterexample).sameCount,
+	(*Counterexample).sameMinority,
 	(*Counterexample).sameRenewal,
 	(*Counterexample).sameLoss,
 	(*Counterexample).sameUnheard,

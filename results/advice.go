@@ -119,6 +119,8 @@ var advices = []advice{
 		"count the lease from before the first request that may have taken or renewed the lock", "guides/mitigations.md#lost-answer"},
 	{"granted-early", "confirmed-lost", nil, "the release of a lock, a permit or an inner entry was confirmed that its client had lost: its lease or session was over, and another client had been granted the lock",
 		"compare the owner and take away what it gives back in one step, and give the answer to the user", "guides/mitigations.md#answers"},
+	{"granted-early", "minority", nil, "a client was granted the lock, or renewed its lease, while a majority of the servers could not answer it: others let a second client in",
+		"take the lock, and renew it, only if more than half of all servers agreed; one that does not answer, or answers with an error, did not", "guides/mitigations.md#majority"},
 	{"granted-early", "rounded", nil, "the lease ended less than a millisecond before its time: it is counted in whole milliseconds and rounded down, or counted from the answer",
 		"round the end of a lease up, or promise one millisecond less, and count it from before the request", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", cameBack, "a server that had failed before the lease was granted or renewed came back without knowing of it",

@@ -28,7 +28,7 @@ type History struct {
 // the instant at which the register carried the operation out (refused it, with
 // !ERROR). A lease without since= counts from the invoke. The nemesis's lines are
 // "FROM-TO nemesis FAULT NODE..."; ? means that the fault did not land, and
-// how=+5s_x2 that the history gives "FAULT: NODE +5s x2" as its steps.
+// how=+5s_x2 that the history gives "FAULT: NODE +5s x2" as its steps, or steps=cut:_c1_from_s1 that it gives these.
 func Parse(text string) (History, error) {
 	in := History{Options: map[string]string{}}
 	var failed error
@@ -67,7 +67,7 @@ func Parse(text string) (History, error) {
 		eff, hasEff := history.Effect{Process: f[1], F: f[2], Key: "k0"}, false
 		confirmed, hasSince := true, false
 		var nodes []string
-		var how string
+		var how, steps string
 		var effAt int64
 		for _, w := range f[3:] {
 			name, value, pair := strings.Cut(w, "=")
@@ -93,6 +93,8 @@ func Parse(text string) (History, error) {
 				inv.Key, comp.Key, eff.Key = value, value, value
 			case name == "how" && pair && f[1] == history.Nemesis:
 				how = strings.ReplaceAll(value, "_", " ")
+			case name == "steps" && pair && f[1] == history.Nemesis:
+				steps = strings.ReplaceAll(value, "_", " ")
 			case w == "watchdog":
 				comp.Watchdog = true
 			case w == "notifies":
@@ -122,7 +124,7 @@ func Parse(text string) (History, error) {
 			inv.Type, comp.Type, inv.Key, comp.Key = history.Info, history.Info, "", ""
 			inv.Phase, comp.Phase, inv.Confirmed = history.Begin, history.End, confirmed
 			inv.Nodes, comp.Nodes = nodes, nodes
-			if how != "" {
+			if inv.Fault = steps; how != "" {
 				inv.Fault = f[2] + ": " + strings.Join(nodes, ", ") + " " + how
 			}
 		}

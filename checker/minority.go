@@ -1,0 +1,108 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/internal/format"
+)
+
+// minority is the cause of a grant that was given while its client could not be answered by a majority of the servers. With fewer, two clients can each have
+// what they need at once.
+const minority = "minority"
+
+// byFew is a grant, or the renewal by which it was in force, that so few servers can have answered.
+type byFew struct {
+	of       *grant
+	did      string // what the client was answered
+	inv, ok  int32
+	from, to int64
+	silent   int    // servers that cannot have answered
+	fault    *fault // the last of those that kept them from it, all on from the request to its answer
+}
+
+// grantedByFew finds such a one among those that met.
+func (an *analysis) grantedByFew(e earlyPair) (b byFew, found bool) {
+	if an.opt.Equals < 3 {
+		return b, false
+	}
+	for _, g := range append(slices.Clone(e.older), e.newer) {
+		b := byFew{of: g, did: "was granted the lock", inv: g.inv, ok: g.ok, from: g.invT, to: g.okT}
+		if r := g.renewalAt(e.from); r != nil {
+			b = byFew{of: g, did: "renewed its lease", inv: r.inv, ok: r.ok, from: r.invT, to: r.okT}
+		}
+		if an.minorityOf(&b) {
+			return b, true
+		}
+	}
+	return b, false
+}
+
+// renewalAt is the renewal by which the grant was in force at t, or by the answer to which it was; nil if it was by itself.
+func (g *grant) renewalAt(t int64) *renewal {
+	if g.grantedBeyond(t) {
+		return nil
+	}
+	if r := g.renewed.furthest(t); r != nil && r.until > t {
+		return r
+	}
+	return g.renewed.provesBeyond(t)
+}
+
+// minorityOf says that faults kept a majority from answering, and notes which.
+func (an *analysis) minorityOf(b *byFew) bool {
+	if b.inv < 0 {
+		return false
+	}
+	silent := map[string]bool{}
+	for _, f := range an.faults.confirmed.latest(nil, b.from, b.to) {
+		if f.begin > b.from || f.end < b.to {
+			continue
+		}
+		for _, n := range f.silences(b.of.process) {
+			silent[n] = true
+			b.fault = cmp.Or(b.fault, f)
+		}
+	}
+	b.silent = len(silent)
+	return b.silent >= an.opt.Equals-an.opt.Equals/2
+}
+
+// blame blames that fault.
+func (b byFew) blame() blamed {
+	p := part{fault: b.fault, side: verdict.OnServer}
+	if b.fault.hits(b.of.process) {
+		p.side = verdict.OnClient
+	}
+	return blamed{&p, []part{p}}
+}
+
+// silences lists the servers that cannot answer a client as long as the fault is on.
+func (f *fault) silences(process string) []string {
+	switch name := baseName(f.name); {
+	case f.clients == 0 && slices.Contains([]string{"kill", "powerloss", "pause", "refuse"}, name):
+		return f.nodes
+	case f.clients == 1 && (name == "partition" || name == "hold") && f.isOfAll(process):
+		return slices.DeleteFunc(slices.Clone(f.nodes), func(n string) bool { return n == process })
+	}
+	return nil
+}
+
+// isOfAll says that the fault was between a client and all other nodes that it names, and not between two groups of nodes.
+func (f *fault) isOfAll(process string) bool {
+	_, sides, ok := strings.Cut(f.steps, ": ")
+	for _, between := range []string{" from ", " to "} {
+		if from, to, found := strings.Cut(sides, between); ok && found {
+			return from == process || to == process
+		}
+	}
+	return false
+}
+
+// words say how few they were.
+func (b byFew) words(servers int) string {
+	return fmt.Sprintf("; %s %s at %s while %d of %d servers could not answer it", b.of.process, b.did, format.Instant(b.to), b.silent, servers)
+}

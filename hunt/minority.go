@@ -1,0 +1,46 @@
+package hunt
+
+import (
+	"slices"
+
+	"github.com/picklock/picklock/scenarios"
+)
+
+// minority is the cause of an early grant by so few servers that a fault kept the others from answering.
+const minority = "minority"
+
+// unanswering are the faults by which servers do not answer, and forget nothing.
+var unanswering = []string{"cut", "hold", "withhold", "pause", "refuse"}
+
+// sameMinority says that this one shows a lock that too few servers grant, and the other one a grant that is early while as many servers did not answer:
+// whether its record shows that, too, or not.
+func (w *Counterexample) sameMinority(o *Counterexample) bool {
+	if w.Cause != minority || !w.Steady() || o.Anomaly != w.Anomaly {
+		return false
+	}
+	if o.Cause == minority {
+		return true
+	}
+	least := w.silenced()
+	return least > 1 && o.silenced() >= least && slices.Contains([]string{"granted-early", countedLate}, o.Cause)
+}
+
+// silenced is how many servers did not answer by the one fault that befell the run; 0 if more befell it, or another fault.
+func (w *Counterexample) silenced() int {
+	s, err := w.scenario()
+	if err != nil {
+		return 0
+	}
+	parts := w.Involved(s)
+	if len(parts) != 1 || !slices.Contains(unanswering, parts[0].Fault.Word) && w.Cause != minority {
+		return 0
+	}
+	nodes := slices.Concat(parts[0].Fault.Nodes, parts[0].Fault.Peers)
+	if slices.Contains(nodes, scenarios.Servers) {
+		return everyServer
+	}
+	return len(slices.DeleteFunc(nodes, func(n string) bool { return slices.Contains(s.Clients, n) }))
+}
+
+// everyServer stands for all servers, however many there are.
+const everyServer = 1 << 16
