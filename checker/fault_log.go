@@ -50,7 +50,7 @@ func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog
 	for i := range list {
 		f := &list[i]
 		if !f.ended {
-			f.end = last
+			f.end, f.healing = last, last
 		}
 		for _, n := range f.nodes {
 			if isClient(n) {

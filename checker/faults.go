@@ -26,6 +26,7 @@ type fault struct {
 	clients    int // how many of the nodes are clients
 	begin, end int64
 	ended      bool
+	healing    int64  // when its end began; begin if nothing is known of that
 	stays      string // why it could not be healed
 	confirmed  bool
 	clock      ranWrong
@@ -105,7 +106,10 @@ func (r *faultReader) read(e *history.Event, t int64) {
 	case history.End:
 		if list := r.open[id]; len(list) > 0 {
 			f := &r.list[list[0]]
-			f.end, f.ended = t, true
+			f.end, f.ended, f.healing = t, true, f.begin
+			if e.Since > 0 {
+				f.healing = sane(e.Since, t)
+			}
 			r.open[id] = list[1:]
 		}
 	}

@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,8 +19,8 @@ type byFew struct {
 	did      string // what the client was answered
 	inv, ok  int32
 	from, to int64
-	silent   int    // servers that cannot have answered
-	fault    *fault // the last of those that kept them from it, all on from the request to its answer
+	silent   int      // servers that cannot have answered
+	faults   []*fault // kept them from it, all on in full from the request to its answer; the last one to begin first
 }
 
 // grantedByFew finds such a one among those that met.
@@ -59,36 +58,43 @@ func (an *analysis) minorityOf(b *byFew) bool {
 	}
 	silent := map[string]bool{}
 	for _, f := range an.faults.confirmed.latest(nil, b.from, b.to) {
-		if f.begin > b.from || f.end < b.to {
+		if f.begin > b.from || f.healing < b.to {
 			continue
 		}
-		for _, n := range f.silences(b.of.process) {
-			silent[n] = true
-			b.fault = cmp.Or(b.fault, f)
+		if some := f.silences(b.of.process); len(some) > 0 {
+			b.faults = append(b.faults, f)
+			for _, n := range some {
+				silent[n] = true
+			}
 		}
 	}
 	b.silent = len(silent)
 	return b.silent >= an.opt.Equals-an.opt.Equals/2
 }
 
-// blame blames that fault.
+// blame blames these faults.
 func (b byFew) blame() blamed {
-	p := part{fault: b.fault, side: verdict.OnServer}
-	if b.fault.hits(b.of.process) {
-		p.side = verdict.OnClient
+	var why blamed
+	for _, f := range slices.Backward(b.faults) {
+		p := part{fault: f, side: verdict.OnServer}
+		if f.hits(b.of.process) {
+			p.side = verdict.OnClient
+		}
+		why.parts = append(why.parts, p)
 	}
-	return blamed{&p, []part{p}}
+	why.suspect = &why.parts[len(why.parts)-1]
+	return why
 }
 
 // silences lists the servers that cannot answer a client as long as the fault is on.
 func (f *fault) silences(process string) []string {
 	switch name := baseName(f.name); {
 	case f.clients == 0 && slices.Contains([]string{"kill", "powerloss", "pause", "refuse"}, name):
-		return f.nodes
 	case f.clients == 1 && (name == "partition" || name == "hold") && f.isOfAll(process):
-		return slices.DeleteFunc(slices.Clone(f.nodes), func(n string) bool { return n == process })
+	default:
+		return nil
 	}
-	return nil
+	return slices.DeleteFunc(slices.Clone(f.nodes), func(n string) bool { return n == process || n == registerNode })
 }
 
 // isOfAll says that the fault was between a client and all other nodes that it names, and not between two groups of nodes.

@@ -69,7 +69,8 @@ type Event struct {
 
 	// Since is the earliest instant at which the grant's lease can have begun,
 	// and Lease its promised length; both absent where the lock promises no
-	// time. On a renew they describe the renewed lease.
+	// time. On a renew they describe the renewed lease. Of a fault's end, Since is when picklock began to undo it:
+	// from then on it may have been over.
 	Since int64 `json:"since,omitempty"`
 	Lease int64 `json:"lease,omitempty"`
 	// Mode, on an acquire and its completion, says what was asked for where that is

@@ -197,6 +197,9 @@ func (d *spanEvents) fault(s *span, name string, n int64, out []Event) ([]Event,
 		return out, err
 	}
 	end := e
+	if err := d.into(member{atSince, &end.Since}); err != nil {
+		return out, err
+	}
 	end.Time, end.Phase, end.Confirmed, end.Fault, end.Detail = s.end, End, false, "", ""
 	return pair(s, e, end, n, out), nil
 }

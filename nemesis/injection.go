@@ -55,8 +55,9 @@ type injection struct {
 	kind    string
 	fault   Fault
 
-	mu     sync.Mutex
-	healed bool
+	mu      sync.Mutex
+	healing int64 // when its end began; 0: it has not
+	healed  bool
 }
 
 // inject does a fault, looks for its effect, and records how that went. The time of
@@ -90,11 +91,14 @@ func (i *injection) heal(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, healWithin)
 	defer cancel()
 	f, n := i.fault, i.nemesis
+	if i.healing == 0 {
+		i.healing = n.env.now() - n.start
+	}
 	if err := f.Heal(ctx); err != nil {
 		return fmt.Errorf("heal %s of %s: %w", i.kind, strings.Join(f.Nodes(), ", "), err)
 	}
 	i.healed = true
-	n.write(history.Event{F: i.kind, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail(), Time: n.env.now() - n.start})
+	n.write(history.Event{F: i.kind, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail(), Since: i.healing, Time: n.env.now() - n.start})
 	return nil
 }
 

@@ -62,7 +62,7 @@ func TestFaultsLandAndHeal(t *testing.T) {
 		t.Run(fault, func(t *testing.T) {
 			c, h := newFakeCluster(), newFakeInjector()
 			events := runOnce(t, c, h, fault)
-			if len(events) != 2 || events[0].Phase != history.Begin || !events[0].Confirmed || events[1].Phase != history.End || events[1].Time < events[0].Time {
+			if len(events) != 2 || events[0].Phase != history.Begin || !events[0].Confirmed || events[1].Phase != history.End || events[1].Since <= events[0].Time || events[1].Since > events[1].Time {
 				t.Fatalf("events %+v, want a begin that took effect and an end", events)
 			}
 			for pid, stopped := range h.stopped {
