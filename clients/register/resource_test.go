@@ -179,10 +179,19 @@ func TestBackendsInDoubt(t *testing.T) {
 		}
 		var values []string
 		for _, e := range effects {
+			if e.Error != "" {
+				e.Value += " refused"
+			}
 			values = append(values, e.Value)
 		}
-		if !slices.Equal(values, []string{"v1", "v3"}) && !slices.Equal(values, []string{"v1", "v2", "v3"}) {
-			t.Errorf("effects %v; want v1, perhaps v2, v3", values)
+		// A server may read the third request before the second one, which is then late.
+		for _, want := range [][]string{{"v1", "v3"}, {"v1", "v2", "v3"}, {"v1", "v3", "v2 refused"}} {
+			if slices.Equal(values, want) {
+				values = nil
+			}
+		}
+		if values != nil {
+			t.Errorf("effects %v; want v1, perhaps v2, v3; or v2 refused after it", values)
 		}
 		canceled, stop := context.WithCancel(t.Context())
 		stop()
