@@ -97,7 +97,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			refs = append(refs, o.inv, o.grant.ok)
 		} else if b, ok := an.grantedByFew(e); ok && a.Cause == "granted-early" {
 			a.Cause, blame = minority, b.blame()
-			a.Explanation += b.words(an.opt.Equals)
+			a.Explanation += b.words(an.opt.Leaderless)
 			refs = append(refs, b.inv, b.ok)
 		} else if o := an.overlaps.wrong.besideGrant(e, blame.suspect); o != nil && a.Cause == "granted-early" {
 			a.Cause = lateRelease

@@ -13,7 +13,7 @@ import (
 // what they need at once.
 const minority = "minority"
 
-// byFew is a grant, or the renewal by which it was in force, that so few servers can have answered.
+// byFew is a grant, or the renewal by which it was in force, which only a minority of the servers can have answered.
 type byFew struct {
 	of       *grant
 	did      string // what the client was answered
@@ -23,10 +23,10 @@ type byFew struct {
 	faults   []*fault // kept them from it, all on in full from the request to its answer; the last one to begin first
 }
 
-// grantedByFew finds such a one among those that met.
-func (an *analysis) grantedByFew(e earlyPair) (b byFew, found bool) {
-	if an.opt.Equals < 3 {
-		return b, false
+// grantedByFew finds such a grant or renewal among the grants that met.
+func (an *analysis) grantedByFew(e earlyPair) (byFew, bool) {
+	if an.opt.Leaderless < 3 {
+		return byFew{}, false
 	}
 	for _, g := range append(slices.Clone(e.older), e.newer) {
 		b := byFew{of: g, did: "was granted the lock", inv: g.inv, ok: g.ok, from: g.invT, to: g.okT}
@@ -37,7 +37,7 @@ func (an *analysis) grantedByFew(e earlyPair) (b byFew, found bool) {
 			return b, true
 		}
 	}
-	return b, false
+	return byFew{}, false
 }
 
 // renewalAt is the renewal by which the grant was in force at t, or by the answer to which it was; nil if it was by itself.
@@ -69,7 +69,7 @@ func (an *analysis) minorityOf(b *byFew) bool {
 		}
 	}
 	b.silent = len(silent)
-	return b.silent >= an.opt.Equals-an.opt.Equals/2
+	return b.silent >= an.opt.Leaderless-an.opt.Leaderless/2
 }
 
 // blame blames these faults.

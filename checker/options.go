@@ -31,9 +31,9 @@ type Options struct {
 	// SkipCrossCheck leaves out the second opinion of Porcupine, whose cost is bounded
 	// (about 10 ms, a second at most) and not that of the exact checks.
 	SkipCrossCheck bool
-	// Equals is how many servers the lock has of which none leads the others, so that a grant needs a majority of them; 0: one leads, or
+	// Leaderless is how many servers the lock has of which none leads the others, so that a grant needs a majority of them; 0: one leads, or
 	// nothing is known of it.
-	Equals int
+	Leaderless int
 	// Renew: the clients were to renew their leases. If they asked, one must have had an answer.
 	Renew bool
 	// NoLock: the clients share the register without a lock. Only the register is

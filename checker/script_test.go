@@ -33,8 +33,8 @@ func script(t testing.TB, text string) Input {
 			in.Options.TTL = seconds(t, value)
 		case "lease":
 			in.Options.Lease = seconds(t, value)
-		case "equals":
-			in.Options.Equals = int(seconds(t, value) / 1e9)
+		case "leaderless":
+			in.Options.Leaderless = int(seconds(t, value) / 1e9)
 		case "fair":
 			in.Options.Fair = seconds(t, value)
 		default:

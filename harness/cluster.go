@@ -94,7 +94,7 @@ func (r *run) describeCluster(ctx context.Context) error {
 		}
 		d.Nodes = append(d.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort(), External: n.External})
 	}
-	d.Equals = equals(ctx, r.cluster)
+	d.Leaderless = leaderless(ctx, r.cluster)
 	maps.Copy(d.Versions, r.cluster.Versions(ctx))
 	for _, a := range r.workers.abilities() {
 		if a != nil && a.Library != "" {
@@ -106,8 +106,8 @@ func (r *run) describeCluster(ctx context.Context) error {
 	return r.dir.WriteRun(begun)
 }
 
-// equals is how many servers a cluster has of which none leads the others; 0 if one does.
-func equals(ctx context.Context, c compose.Cluster) int {
+// leaderless is how many servers a cluster has of which none leads the others; 0 if one does.
+func leaderless(ctx context.Context, c compose.Cluster) int {
 	n := 0
 	for _, node := range c.Nodes() {
 		if node.Role != compose.Server {

@@ -122,6 +122,7 @@ func (w *Counterexample) sameCount(o *Counterexample) bool {
 // is smaller than another client's, which was granted in between.
 func (w *Counterexample) mayCountLate() bool {
 	older, newer, met := w.Evidence.victims()
+	waited := func(ok *history.Event) int64 { return ok.Since - w.Evidence.askedFor(ok) }
 	switch {
 	case w.Cause == rounded:
 		return true
@@ -129,7 +130,7 @@ func (w *Counterexample) mayCountLate() bool {
 		return false
 	case w.Anomaly == "token-regression":
 		first, later := w.Evidence.grantOf(older), w.Evidence.grantOf(newer)
-		return first != nil && later != nil && later.Lease > 0 && w.Evidence.askedFor(later) < first.Time
+		return first != nil && later != nil && later.Lease > 0 && waited(later) >= later.Lease && w.Evidence.askedFor(later) < first.Time
 	case !w.early():
 		return false
 	}
@@ -137,8 +138,7 @@ func (w *Counterexample) mayCountLate() bool {
 	if _, renewed := sizes["since_renewal"]; ok == nil || renewed {
 		return false
 	}
-	waited := ok.Since - w.Evidence.askedFor(ok)
-	return ok.Lease > 0 && waited >= ok.Lease || !w.Steady() && waited >= sizes["remaining"]
+	return ok.Lease > 0 && waited(ok) >= ok.Lease || !w.Steady() && waited(ok) >= sizes["remaining"]
 }
 
 // delayShown says that its record shows the fault that kept the answer back from which a client counts its lease.

@@ -69,6 +69,7 @@ func TestCountedLate(t *testing.T) {
 		{"one that always comes and had waited for a whole lease", shown(4), whole(4), true, false},
 		{"two that had waited for a whole lease", whole(4), whole(4), false, false},
 		{"a token from before another's grant", shown(4), token(5e6), true, false},
+		{"a token from before another's grant, answered within a lease", shown(4), token(19.5e6), false, false},
 		{"a token from after another's grant", shown(4), token(21e6), false, false},
 		{"two that came once and had waited", waited(1, 50e6, 0), waited(1, 40e6, 0), false, false},
 	} {

@@ -28,8 +28,8 @@ type Run struct {
 	Emulator   string `json:"emulator,omitempty"` // what stood in for the service, where something did
 	Runtime    string `json:"runtime"`
 	Nodes      []Node `json:"nodes"`
-	// Equals is how many servers there are if none leads the others.
-	Equals int `json:"equals,omitempty"`
+	// Leaderless is how many servers there are if none leads the others.
+	Leaderless int `json:"leaderless,omitempty"`
 	// Drawn is what --faults all drew its faults from on this cluster.
 	Drawn    []string          `json:"drawn,omitempty"`
 	Versions map[string]string `json:"versions"` // picklock, go, and each service's own
@@ -52,7 +52,7 @@ const everything = "all"
 
 // Asked is what the checker has to know of what was asked of the run.
 func (r Run) Asked() checker.Options {
-	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Lease: int64(r.Lease), Skew: int64(r.Skew), Faults: r.kinds(), Renew: r.Renew, Equals: r.Equals}
+	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Lease: int64(r.Lease), Skew: int64(r.Skew), Faults: r.kinds(), Renew: r.Renew, Leaderless: r.Leaderless}
 	slices.Sort(o.Faults)
 	return o
 }
