@@ -36,7 +36,7 @@ func findDeadlocks(an *analysis) []Anomaly {
 	for _, k := range an.locks {
 		unknown, refused := k.unknownAcquires(an.last), k.refusedAcquires()
 		for w := range inTime(an.limit, waitsInVain(an, k, broken, touching)) {
-			a := deadlock(an, k, w, unknown, refused)
+			a := deadlock(an, k, w, unknown, refused, broken)
 			if never {
 				a.Cause = "never-granted"
 			}
@@ -228,7 +228,7 @@ func neverWorked(an *analysis) bool {
 }
 
 // deadlock reports a client that waited for longer than the bound for a lock that was free.
-func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly {
+func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, broken []interval) Anomaly {
 	process := best.ops[0].process
 	a := Anomaly{
 		Key: k.name, Time: best.from + an.opt.Bound,
@@ -311,6 +311,12 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op) Anomaly
 				a.Explanation += ", or an expiry of it ran"
 			}
 		}
+	}
+	if g := k.grantedBeside(best, a.Time, broken); g != nil {
+		a.Cause = lostWakeUp
+		a.Explanation += fmt.Sprintf("; %s, which asked for it at %s, was granted it %s later, while %s still waited: the lock was free, and %s had missed that",
+			g.process, format.Instant(g.invT), dur(g.okT-g.invT), process, process)
+		a.Events = append(a.Events, an.evidence.at(g.inv, g.ok)...)
 	}
 	return an.evidence.finish(a, best.from, why, process)
 }

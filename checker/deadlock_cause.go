@@ -144,6 +144,27 @@ func (o *op) cameTo() string {
 	return "has no known outcome"
 }
 
+// lostWakeUp is the cause of a deadlock of a lock that was free: another client had only to ask for it.
+const lostWakeUp = "lost-wake-up"
+
+// grantedBeside is the first grant after t, the end of the bound, if its client had asked after that and was granted the lock at once, while the other one
+// still waited by one request. One that shares the lock may have been let in beside others. nil for none.
+func (k *lock) grantedBeside(w *wait, t int64, broken []interval) *grant {
+	i := k.grantedBy(t)
+	if i == len(k.grants) || len(w.ops) == 0 {
+		return nil
+	}
+	g, asked := k.grants[i], w.ops[0]
+	switch {
+	case g.inv < 0, g.invT < t, g.okT-g.invT > prompt, asked.endT <= g.okT, g.mode == shared:
+		return nil
+	}
+	if i := endedBy(broken, t); i < len(broken) && broken[i].from <= g.okT {
+		return nil
+	}
+	return g
+}
+
 // crashed is the kill, if it was one, that ended g's hold.
 func crashed(an *analysis, g *grant) *fault {
 	if g.release != nil || g.lost >= 0 {

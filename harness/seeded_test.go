@@ -63,6 +63,7 @@ var bugs = []kept{
 	{"reentrant-by-thread", "contended", "granted-early"},
 	{"refused-is-granted", "hunt refuse", "granted-early"},
 	{"release-by-force", "answer-of-release-lost", "granted-early"},
+	{"releases-next-grant", "hunt reset", "granted-early"},
 	{"remembers-hold", "hunt pause:client", "false-belief"},
 	{"renew-by-set", "late-renewal", "granted-early"},
 	{"renew-takes-anew", "renewal-after-release", "stale-write"},

@@ -79,6 +79,7 @@ var oneBug = []func(w, o *Counterexample) bool{
 	func(w, o *Counterexample) bool { return w.Evidence.exposes(o.Evidence) },
 	func(w, o *Counterexample) bool { return w.neverFreed() != "" && w.neverFreed() == o.neverFreed() },
 	(*Counterexample).lostTheSame,
+	func(w, o *Counterexample) bool { return w.missedNotice() && o.missedNotice() },
 	(*Counterexample).freesLate,
 	(*Counterexample).freesToo,
 	(*Counterexample).stuckLike,

@@ -56,7 +56,11 @@ func kindWorkloads(t Target) [][]string {
 			[]string{"ahead", // two writers wait for a reader
 				"acquire shared, read, work 0.4 leases, read, release",
 				"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
-				"await B waiting or 3 leases, work 0.2 leases, acquire, read, work 0.2 leases, write, release"})
+				"await B waiting or 3 leases, work 0.2 leases, acquire, read, work 0.2 leases, write, release"},
+			[]string{"race-shared", // two readers and a writer ask at once
+				"acquire shared, read, work 0.1 leases, read, release",
+				"acquire, read, work 0.1 leases, write, release",
+				"acquire shared, read, work 0.1 leases, read, release"})
 	}
 	if t.Downgrades {
 		texts = append(texts,

@@ -53,6 +53,11 @@ func (w *Counterexample) neverFreed() string {
 	return act
 }
 
+// missedNotice says that a client waited for a lock that was free: by which fault the notice was lost that it waits for, or why there was none, does not matter.
+func (w *Counterexample) missedNotice() bool {
+	return w.Anomaly == "deadlock" && w.Cause == "lost-wake-up"
+}
+
 // lostTheSame says that after a release that was lost nobody gets the lock, and that of one of the two nothing befell a server: by which
 // fault the release is lost does not matter then.
 func (w *Counterexample) lostTheSame(o *Counterexample) bool {

@@ -276,6 +276,8 @@ var advices = []advice{
 		"repeat a release until it is answered, and give the lock an expiry or bind it to a session", "guides/mitigations.md#lost-release"},
 	{"deadlock", "lost-hold", nil, "the lock answered its last holder that it no longer held it, and yet no other client gets it",
 		"if a part of a lock is lost, free the other parts and stop renewing them; let waiters look again when a hold ends without a release", "guides/mitigations.md#lost-hold"},
+	{"deadlock", "lost-wake-up", nil, "the lock was free, and another client that asked for it was granted it at once: the client that waited had missed the notice, and did not look again",
+		"let a client that waits look again when the lease that it waits for is over, and after each lost connection; set the watch or the subscription before the first look", "guides/mitigations.md#lost-wake-up"},
 	{"deadlock", "given-up", nil, "nobody gets the lock after a client gave up waiting for it: its place in the queue may have stayed",
 		"let a client that gives up leave the queue, and bind its place to a session that ends with the attempt", "guides/mitigations.md#stuck-queue"},
 	{"deadlock", "never-granted", nil, "the lock was never granted, with no fault injected: it does not work at all, or it is set up wrongly",

@@ -290,12 +290,13 @@ func (r *Runner) disturbed() bool {
 type Canceler interface{ Cancel(client string) error }
 
 // giveUp has clients that still wait for the lock give up, Patience after nothing has
-// changed any more.
+// changed any more. Once in a run it is looked before whether a client that asks afresh is granted it.
 func (r *Runner) giveUp(ctx context.Context) {
 	c, ok := r.stage.(Canceler)
 	if !ok {
 		return
 	}
+	asked := false
 	t := time.NewTimer(r.Patience)
 	defer t.Stop()
 	for {
@@ -306,6 +307,13 @@ func (r *Runner) giveUp(ctx context.Context) {
 		case <-changed:
 			t.Reset(r.Patience)
 		case <-t.C:
+			if !asked {
+				asked = true
+				if r.askAfresh(ctx) {
+					t.Reset(r.Patience)
+					continue
+				}
+			}
 			for _, name := range r.scenario.Clients {
 				_ = c.Cancel(name) // one that is dead has given up
 			}

@@ -319,6 +319,43 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
+// Before a client gives up that waits for the lock, another one that has come to its end asks for it, once: it is granted a lock that is free. Who may hold the
+// lock still is not asked to.
+func TestAskAfresh(t *testing.T) {
+	const waits = "  B: await A granted, acquire, write\n"
+	for _, c := range []struct {
+		name, programs string
+		change         func(*stage)
+		want           []string
+	}{
+		{"free", "  A: acquire, release\n" + waits, nil, []string{"A acquire granted", "A release ok", "A acquire within 2s granted", "A release ok"}},
+		{"its lease is over", "  A: acquire\n" + waits, nil, []string{"A acquire granted", "A acquire within 2s granted", "A release ok"}},
+		{"the other key", "  A: acquire, release\n  B: await A granted, acquire key 2, write\n", nil, []string{"A acquire granted", "A release ok", "A acquire key 2 within 2s granted", "A release ok"}},
+		{"taken", "  A: acquire, release\n" + waits, func(s *stage) { s.refuse["A acquire within 2s"] = workloads.Refused }, []string{"A acquire granted", "A release ok", "A acquire within 2s refused"}},
+		{"at work", "  A: acquire, release, await B's write or 40 leases\n" + waits, nil, []string{"A acquire granted", "A release ok"}},
+		{"nobody else", "  B: acquire, write\n", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := runSchedule(t, "clients:\n"+c.programs, func(s *stage, p *Runner) {
+				p.Patience, s.deaf = 3*time.Second, "B"
+				if c.change != nil {
+					c.change(s)
+				}
+			})
+			var log []string
+			for _, line := range got.log {
+				_, what, _ := strings.Cut(line, " ")
+				if strings.HasPrefix(what, "A ") {
+					log = append(log, what)
+				}
+			}
+			if got.err != nil || !slices.Equal(log, c.want) {
+				t.Errorf("%q, want %q (%v)", log, c.want, got.err)
+			}
+		})
+	}
+}
+
 // The told are the moves and the faults, with what came of them.
 func TestRunnerTells(t *testing.T) {
 	got := runSchedule(t, "clients:\n  A: acquire within 0.5 leases, write\n"+strike("before A's write", "pause: A", "0.1 leases"), func(s *stage, _ *Runner) {

@@ -43,6 +43,7 @@ type stage struct {
 	leader   string
 	asked    []string       // for faults: the kind, and whom
 	started  sync.WaitGroup // counts those that have still to
+	deaf     string         // a client that waits for the lock even if it is free
 	skip     time.Duration  // that the machine loses between two looks at the clock
 	skipped  atomic.Int64
 }
@@ -275,7 +276,7 @@ func (s *stage) acquire(client, act string) workloads.Outcome {
 			s.mu.Unlock()
 			return ""
 		}
-		if s.holder == "" || !time.Now().Before(s.until) {
+		if client != s.deaf && (s.holder == "" || !time.Now().Before(s.until)) {
 			s.holder, s.until = client, time.Now().Add(time.Second)
 			s.note("%s %s %s", client, act, workloads.Granted)
 			s.mu.Unlock()

@@ -109,10 +109,18 @@ func cause(w *hunt.Counterexample) string {
 	if len(w.Kinds) == 0 {
 		return what(w) + " — " + hunt.NoFault
 	}
-	if unseen(w) {
+	switch {
+	case needless(w):
+		return what(w) + " — with and without " + w.Takes()
+	case unseen(w):
 		return what(w) + " — in runs with " + w.Takes()
 	}
 	return what(w) + " — by " + w.Takes()
+}
+
+// needless says that the counterexample comes about as often without each of its faults.
+func needless(w *hunt.Counterexample) bool {
+	return w.Faults > 0 && len(w.Without) == w.Faults && !slices.ContainsFunc(w.Without, func(r hunt.Mitigation) bool { return !bystander(w, r.Rate) })
 }
 
 // unseen says that the record of the counterexample shows no part of its faults in it, and that there were no runs without

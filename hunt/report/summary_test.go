@@ -72,7 +72,7 @@ func TestCauseWords(t *testing.T) {
 }
 
 // If the record shows no part of a fault in what broke, and nothing was run without it, neither the heading nor the cause says that it
-// did it.
+// did it. Nor do they if the lock breaks without it as often.
 func TestUnseenFault(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -83,6 +83,8 @@ func TestUnseenFault(t *testing.T) {
 		{"no part", verdict.Anomaly{Bystanders: []string{"pause"}}, nil, "in runs with a pause of a client", "perhaps a pause of a client: its record shows no part of that in it, and there were no runs without"},
 		{"a part", verdict.Anomaly{Faults: []string{"pause"}}, nil, "by a pause of a client", "probably a pause of a client: there were no runs without"},
 		{"needed", verdict.Anomaly{Bystanders: []string{"pause"}}, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10}}}, "by a pause of a client", "confirmed: pause: A (without it: 0 of 10)"},
+		{"as often without", verdict.Anomaly{Faults: []string{"pause"}}, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 9, Runs: 10}}}, "with and without a pause of a client", "not pause: A: the lock breaks without it, too (9 of 10)"},
+		{"seldom without", verdict.Anomaly{Faults: []string{"pause"}}, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 2, Runs: 10}}}, "by a pause of a client", "pause: A makes it more likely (without it: 2 of 10)"},
 	} {
 		w := &hunt.Counterexample{Signature: hunt.Signature{Anomaly: "deadlock", Kinds: []string{"a pause of a client"}}, Faults: 1, Alone: hunt.Rate{Hits: 20, Runs: 20}, Without: c.without, Evidence: &hunt.Evidence{Anomaly: c.anomaly}}
 		if got := strings.Join(causeWords(w), "; "); got != c.because {

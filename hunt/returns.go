@@ -1,0 +1,22 @@
+package hunt
+
+import "github.com/picklock/picklock/scenarios"
+
+// returns is the workload of a client that asks for the lock again right after a request whose answer was lost, and then has it for long. What its library
+// still does about that request, a release that is made again or a clean-up, comes while the next grant runs, and must not end it: both may carry the
+// client's name. In the other workloads such a client has the lock for a moment only, or others have it first.
+const returns = "returns"
+
+// returning are its programs. B asks when A has the lock again: whether it waits or not, it is let in by what ends A's grant.
+var returning = []string{
+	returns,
+	"acquire, read, write, release, acquire, read, work 0.9 leases, write, release",
+	"await after A's 2nd acquire or 3 leases, acquire, read, write, release",
+}
+
+// returnEnds are how long the answer is kept back before it is lost: a library that repeats the request does so in a moment, or when it has waited for
+// longer than most answers take.
+var returnEnds = []scenarios.Until{{Or: scenarios.Span{Leases: 0.1}}, {Or: scenarios.Span{Leases: 0.5}}}
+
+// firstLost is that the answer to A's first acquire or release is lost.
+func firstLost(f fault, at scenarios.Trigger) bool { return requestLost(f, at) && at.Nth == 1 }
