@@ -103,6 +103,10 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			a.Cause = lateRelease
 			a.Explanation += o.lateWords()
 			refs = append(append(refs, o.evidence()...), o.grant.ok)
+		} else if o := an.overlaps.wrong.freedByOwn(e, blame.suspect); o != nil && a.Cause == "granted-early" {
+			a.Cause = ownRelease
+			a.Explanation += o.ownWords()
+			refs = append(refs, o.inv, o.comp, o.grant.ok)
 		} else if why := an.holdRules.releasedLost(e, blame.suspect); why != "" && a.Cause == "granted-early" {
 			a.Cause = confirmedLost
 			a.Explanation += why

@@ -43,8 +43,9 @@ func (r *run) workerConfig(servers []string, registerAt string) workloads.Config
 	}
 	if r.scripted {
 		// A client that still waits when a lock is late by the bound shows that it is. The bound counts from the end of
-		// the last fault. Whoever waits when nothing changes any more gives up sooner (scenarios.Runner.Patience).
-		c.Wait = r.bound + longestFault*r.TTL
+		// the last fault, and a server or a program may take for as long to start anew. Whoever waits when nothing changes any more gives up
+		// sooner (scenarios.Runner.Patience), and it is seen before whether another client is granted the lock.
+		c.Wait = 2*r.bound + longestFault*r.TTL
 	}
 	c.Directory = r.cluster.Directory()
 	return c

@@ -81,6 +81,7 @@ var oneBug = []func(w, o *Counterexample) bool{
 	(*Counterexample).lostTheSame,
 	func(w, o *Counterexample) bool { return w.missedNotice() && o.missedNotice() },
 	(*Counterexample).freesLate,
+	func(w, o *Counterexample) bool { return w.freesOwn() && o.freesOwn() },
 	(*Counterexample).freesToo,
 	(*Counterexample).stuckLike,
 	(*Counterexample).sameSilence,

@@ -29,7 +29,7 @@ var narrow = map[string]struct {
 	lapses:     {strikes: slowGrant, ends: lapseEnds},
 	comesBack:  {strikes: lateAnswer, ends: longerThanLease},
 	five:       {strikes: endOfFirst, ends: fiveEnds},
-	returns:    {strikes: firstLost, ends: returnEnds},
+	returns:    {strikes: releaseLost, ends: returnEnds},
 	shorter:    {strikes: strayingOwner, ends: strayingEnds, soon: true},
 	longer:     {strikes: strayingOwner, ends: strayingEnds, soon: true},
 	waits:      {strikes: strayingWaiter, ends: longerThanLease, ignores: true},

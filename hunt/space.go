@@ -256,7 +256,7 @@ func (f fault) order(t Target, all []workload, i int, s scenarios.TriggeredFault
 		return 1
 	case s.When.Do == history.Renew, s.When.Do == acts.Downgrade:
 		return -1 // the acquire before it is no new place, and counts
-	case s.When.Do == acts.Held && f.word == "clock" && f.whom != "": // what the library answers by itself, it answers by this clock
+	case s.When.Do == acts.Held && f.whom != "": // what the library answers by itself, by this clock or if it cannot ask
 		return -1
 	case !byLease || len(all[0].swaps) > 1 || first < 0 || i > first:
 		return i

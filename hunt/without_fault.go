@@ -3,6 +3,12 @@ package hunt
 // lateRelease is the cause of an early grant during which a delayed release may have been carried out.
 const lateRelease = "late-release"
 
+// ownRelease is the cause of an early grant before which the holder had released an earlier grant, without an answer.
+const ownRelease = "own-release"
+
+// freesOwn says that an earlier release of its own may have freed a client's grant. How the answer to that was lost does not matter.
+func (w *Counterexample) freesOwn() bool { return w.Anomaly == "granted-early" && w.Cause == ownRelease }
+
 // withoutFault says that this counterexample, with no fault injected, shows a lock that does by itself what the other one shows: that is
 // then no evidence of a second bug, whatever was on or under way.
 func (w *Counterexample) withoutFault(o *Counterexample) bool {
@@ -21,5 +27,5 @@ func (w *Counterexample) withoutFault(o *Counterexample) bool {
 		return !o.Steady()
 	}
 	// That a delayed release freed the lock is only one explanation of a grant that came too soon.
-	return o.Anomaly == "granted-early" && o.Cause == lateRelease
+	return o.Anomaly == "granted-early" && (o.Cause == lateRelease || o.Cause == ownRelease)
 }

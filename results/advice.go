@@ -115,6 +115,8 @@ var advices = []advice{
 	{"granted-early", "shared-expiry", nil, "when the lease of an earlier client ended, more clients were let in than that left room for: permits or readers' shares expire together, or counting and taking are two steps",
 		"give each permit and each reader's share an expiry of its own, and count and take in one step", "guides/mitigations.md#one-step"},
 	{"granted-early", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
+	{"granted-early", "own-release", nil, "an earlier release of the same client was not answered, and may have freed its next grant: it came late or was made again, and both grants have one owner's name",
+		"give each grant an owner's name of its own, and make a release again only under the name of the grant that it gives back", "guides/mitigations.md#own-release"},
 	{"granted-early", "counted-late", nil, "a client's lease lasts longer than the service keeps it: it is counted from the answer, or from a request that was sent again, and the first request took or renewed the lock",
 		"count the lease from before the first request that may have taken or renewed the lock", "guides/mitigations.md#lost-answer"},
 	{"granted-early", "confirmed-lost", nil, "the release of a lock, a permit or an inner entry was confirmed that its client had lost: its lease or session was over, and another client had been granted the lock",

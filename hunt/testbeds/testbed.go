@@ -70,7 +70,7 @@ func (l *testbed) runWithin(s *scenarios.Scenario) time.Duration {
 	for _, p := range s.Programs {
 		for _, m := range p {
 			if within += m.Span.Of(ttl); m.Do == history.Acquire {
-				within += 2*bound + 4*ttl
+				within += 2*bound + 8*ttl
 			}
 		}
 	}

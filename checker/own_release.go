@@ -1,0 +1,32 @@
+package checker
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/picklock/picklock/internal/format"
+)
+
+// ownRelease is the cause of a grant that came early when the older grant's client had released its grant before, and nobody knows what came of that: it may
+// have been carried out late, or made again, and both grants may carry one owner's name.
+const ownRelease = "own-release"
+
+// freedByOwn finds that release: no answer to it came before its client was granted the lock again, and no longer ago than a lease. nil for none, if what a
+// server knew explains the newer grant better, or if the lock lets clients in without a release.
+func (w *wrongReleases) freedByOwn(e earlyPair, suspect *part) *op {
+	victim, newer := e.older[0], e.newer
+	if e.byService(suspect) || !newer.lock.mutex() || w.letsIn(victim, newer) {
+		return nil
+	}
+	for _, o := range slices.Backward(newer.lock.releasedBefore(victim.okT)) {
+		if o.process == victim.process && o.typ == tInfo && o.comp >= 0 && o.grant != nil && newer.lo-o.endT <= victim.lease {
+			return o
+		}
+	}
+	return nil
+}
+
+// ownWords say of a release that it may have ended its client's next grant.
+func (o *op) ownWords() string {
+	return fmt.Sprintf("; %s's release of its grant before, which was sent at %s and was not answered, may have been carried out in between, or made again", o.process, format.Instant(o.invT))
+}
