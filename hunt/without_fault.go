@@ -7,7 +7,9 @@ const lateRelease = "late-release"
 const ownRelease = "own-release"
 
 // freesOwn says that an earlier release of its own may have freed a client's grant. How the answer to that was lost does not matter.
-func (w *Counterexample) freesOwn() bool { return w.Anomaly == "granted-early" && w.Cause == ownRelease }
+func (w *Counterexample) freesOwn() bool {
+	return w.Anomaly == "granted-early" && w.Cause == ownRelease
+}
 
 // withoutFault says that this counterexample, with no fault injected, shows a lock that does by itself what the other one shows: that is
 // then no evidence of a second bug, whatever was on or under way.
