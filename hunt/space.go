@@ -55,8 +55,8 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 		}
 		all := workloads(t)
 		// They take longer than all the others, or show little without a fault: as many schedules with a fault as
-		// there are faults come before them.
-		var rest []workload
+		// there are faults come before them. Other leases tell most of these.
+		rest := leased(t, all)
 		for _, w := range all {
 			if len(w.ends) > 0 && !w.soon {
 				rest = append(rest, w)
@@ -64,7 +64,6 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 				return
 			}
 		}
-		rest = append(rest, leased(t, all)...)
 		others := func() bool {
 			for _, w := range rest {
 				if !give(w) {
