@@ -151,7 +151,7 @@ const lostWakeUp = "lost-wake-up"
 // still waited by one request. One that shares the lock may have been let in beside others. nil for none.
 func (k *lock) grantedBeside(w *wait, t int64, broken []interval) *grant {
 	i := k.grantedBy(t)
-	if i == len(k.grants) || len(w.ops) == 0 {
+	if i == len(k.grants) {
 		return nil
 	}
 	g, asked := k.grants[i], w.ops[0]

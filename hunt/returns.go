@@ -6,7 +6,8 @@ import (
 )
 
 // returns is the workload of a client that asks for the lock again right after a release whose answer was lost, and then has it for long. If its library
-// makes that release again, it comes while the next grant runs, and must not end it: both may carry the client's name. In the other workloads such a client has the lock for a moment only, or others have it first.
+// makes that release again, it comes while the next grant runs, and must not end it: both may carry the client's name. In the other workloads such a client
+// has the lock for a moment only, or others have it first.
 const returns = "returns"
 
 // returning are its programs. B asks when A has the lock again: whether it waits or not, it is let in by what ends A's grant.
