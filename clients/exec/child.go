@@ -62,8 +62,14 @@ type programError struct{ error }
 func (programError) Is(target error) bool { return target == clients.ErrProgram }
 func (e programError) Unwrap() error      { return e.error }
 
-// startChild starts the program.
+// startChild starts the program in a folder; "": in this process's own.
 func startChild(command, folder string) (*child, error) {
+	if folder != "" {
+		// Without this the start fails as if there were no shell.
+		if _, err := os.Stat(folder); err != nil {
+			return nil, fmt.Errorf("look for the folder in which the program starts (change the line folder: of the scenario if it was moved): %w", err)
+		}
+	}
 	cmd := Command(command)
 	cmd.Dir = folder
 	cmd.Stderr = os.Stderr

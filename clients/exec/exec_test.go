@@ -237,3 +237,11 @@ func TestJavaOptions(t *testing.T) {
 		t.Errorf("%q, %v", out, err)
 	}
 }
+
+// A scenario that was moved names a folder that is not there: the error says so, and does not speak of a shell.
+func TestNoFolder(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "gone")
+	if _, err := startChild("true", folder); err == nil || !strings.Contains(err.Error(), folder) || !strings.Contains(err.Error(), "folder:") {
+		t.Errorf("%v, want an error that names %s and the line to change", err, folder)
+	}
+}
