@@ -59,6 +59,9 @@ func (d *Definition) NoDisk() string {
 // LongestDiskLine is how many bytes a request or an answer may have.
 const LongestDiskLine = 64 << 10
 
+// DiskFiles is the folder below a disk's store in which its files are.
+const DiskFiles = "files"
+
 // DiskRequest is what the process that serves a run's disks is asked, as JSON on one line.
 type DiskRequest struct {
 	ID    int64         `json:"id"`

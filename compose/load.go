@@ -125,7 +125,10 @@ type Local struct {
 	Command []string          `mapstructure:"command"`
 	Env     map[string]string `mapstructure:"env"`
 	Files   map[string]string `mapstructure:"files"` // below {dir}, written before every fresh start
-	Needs   []Need            `mapstructure:"needs"`
+	// Prepare is a command that makes what the server needs in its empty folder, if it needs anything. Its outcome
+	// must depend on nothing but the programs: it is kept, and copied before every fresh start.
+	Prepare []string `mapstructure:"prepare"`
+	Needs   []Need   `mapstructure:"needs"`
 	// Path lists folders, as patterns, in which programs are looked for besides PATH:
 	// some packages keep theirs off it.
 	Path []string `mapstructure:"path"`

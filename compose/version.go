@@ -49,6 +49,11 @@ func (d *Definition) takeVersion() error {
 			l.Version = append([]string{command[0]}, l.Version[1:]...)
 		}
 		l.Command = command
+		if len(l.Prepare) > 0 {
+			if l.Prepare, _, err = server.Instead(l.Prepare); err != nil {
+				return fmt.Errorf("cluster %s: %w", d.Name, err)
+			}
+		}
 		// What is needed for the usual server and not to start this one is not.
 		l.Needs = slices.DeleteFunc(slices.Clone(l.Needs), func(n Need) bool { return n.Program != command[0] })
 		l.Needs = append(l.Needs, Need{File: path, Hint: "picklock lock build --cluster " + d.Name})

@@ -41,7 +41,7 @@ func TestVersionOfAMachine(t *testing.T) {
 	for cluster, want := range map[string]struct{ in, needs string }{
 		"zookeeper@3.9.3":    {"jars/* org.apache.zookeeper.server.quorum.QuorumPeerMain {dir}/zoo.cfg", "java"},
 		"valkey@9.1.2.post2": {"valkey-server --port {port}", ""},
-		"postgres@18.6":      {"bin':\"$PATH\"\nif [ ! -s data/PG_VERSION ]", ""},
+		"postgres@18.6":      {"bin':\"$PATH\"\nexec postgres", ""},
 	} {
 		d, err := Load(t.Context(), cluster)
 		if err != nil {
@@ -51,6 +51,9 @@ func TestVersionOfAMachine(t *testing.T) {
 			l := s.Spec.Local
 			if !strings.Contains(strings.Join(l.Command, " "), want.in) || strings.Contains(strings.Join(l.Command, " "), "/usr/share/java") {
 				t.Errorf("%s: %q", cluster, l.Command)
+			}
+			if len(l.Prepare) > 0 && !strings.Contains(l.Prepare[2], "bin':\"$PATH\"\ninitdb") {
+				t.Errorf("%s: prepared by %q", cluster, l.Prepare)
 			}
 			var needs []string
 			for _, n := range l.Needs {

@@ -209,7 +209,7 @@ func (c *Cluster) startServer(ctx context.Context, name string, fresh bool) erro
 		c.setBroken(n, false)
 	}
 	if fresh {
-		if err := n.layOut(v); err != nil {
+		if err := n.layOut(ctx, v); err != nil {
 			return fmt.Errorf("prepare %s: %w", name, err)
 		}
 	}

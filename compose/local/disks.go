@@ -107,11 +107,16 @@ func (d *disks) close() error {
 
 // mountDisk gives a server a disk.
 func (c *Cluster) mountDisk(ctx context.Context, n *node) error {
-	if err := os.Mkdir(n.dir, 0o755); err != nil {
+	store := filepath.Join(c.opts.DataDir, ".disks", n.name)
+	files := filepath.Join(store, compose.DiskFiles)
+	if err := errors.Join(os.Mkdir(n.dir, 0o755), os.MkdirAll(files, 0o755)); err != nil {
 		return err
 	}
-	_, err := c.disks.ask(ctx, compose.DiskRequest{Do: "mount", Disk: n.name, At: n.dir, Store: filepath.Join(c.opts.DataDir, ".disks", n.name)})
-	n.disk = err == nil
+	if err := n.prepare(ctx, files); err != nil { // before the disk is there: through it, it takes longer
+		return err
+	}
+	_, err := c.disks.ask(ctx, compose.DiskRequest{Do: "mount", Disk: n.name, At: n.dir, Store: store})
+	n.disk, n.prepared = err == nil, err == nil
 	return err
 }
 

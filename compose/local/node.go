@@ -21,6 +21,8 @@ type node struct {
 	dir   string
 	svc   *compose.Service // nil for picklock's own programs
 	disk  bool             // dir is one of picklock's own disks
+	// prepared: the disk has on it what a first start needs.
+	prepared bool
 	// broken: the disk suffers a fault. It changes under the cluster's lock.
 	broken bool
 	power  powerCuts // of disk
@@ -31,11 +33,17 @@ func (n *node) log(dir string) string { return filepath.Join(dir, n.name+".log")
 // tail returns the last lines of the node's log, as the end of an error message.
 func (n *node) tail(dir string) string { return compose.Tail(n.log(dir)) }
 
-// layOut empties the data directory and writes the service's files into it.
-func (n *node) layOut(v vars) error {
-	if err := n.empty(); err != nil {
-		return err
+// layOut empties the data directory, and puts into it what is prepared and the service's files.
+func (n *node) layOut(ctx context.Context, v vars) error {
+	if !n.prepared {
+		if err := n.empty(); err != nil {
+			return err
+		}
+		if err := n.prepare(ctx, n.dir); err != nil {
+			return err
+		}
 	}
+	n.prepared = false // the next start is another one
 	for name, content := range n.svc.Spec.Local.Files {
 		if !filepath.IsLocal(name) {
 			return fmt.Errorf("file %q is not below the data directory", name)
@@ -73,6 +81,11 @@ func (n *node) empty() error {
 	return nil
 }
 
+// searchPath is PATH with the folders of l before it.
+func searchPath(l *compose.Local) string {
+	return "PATH=" + strings.Join(append(l.Folders(), os.Getenv("PATH")), ":")
+}
+
 func (n *node) command(v vars) (*exec.Cmd, error) {
 	l := n.svc.Spec.Local
 	args := make([]string, len(l.Command))
@@ -90,7 +103,7 @@ func (n *node) command(v vars) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = n.dir
-	cmd.Env = append(os.Environ(), "PATH="+strings.Join(append(l.Folders(), os.Getenv("PATH")), ":"))
+	cmd.Env = append(os.Environ(), searchPath(l))
 	if l.Command[0] == "{self}" {
 		gctune.Calm(cmd)
 	}

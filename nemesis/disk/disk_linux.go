@@ -33,7 +33,7 @@ type Disk struct {
 // Mount mounts a disk at a folder, in this process's namespaces. Its files are kept
 // below store, all that is there is durable.
 func Mount(at, store string) (*Disk, error) {
-	j, err := newJournal(filepath.Join(store, "files"), filepath.Join(store, "trash"))
+	j, err := newJournal(filepath.Join(store, compose.DiskFiles), filepath.Join(store, "trash"))
 	if err != nil {
 		return nil, fmt.Errorf("make a disk: %w", err)
 	}
