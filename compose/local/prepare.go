@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -88,22 +87,27 @@ func runPrepare(ctx context.Context, l *compose.Local, folder string) error {
 
 // copyTree copies the files and folders below from, with their permissions, which a database insists on.
 func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == from {
+	root, err := os.OpenRoot(from)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == "." {
 			return err
 		}
 		fi, err := d.Info()
 		if err != nil {
 			return err
 		}
-		target := filepath.Join(to, strings.TrimPrefix(path, from))
+		target := filepath.Join(to, path)
 		switch {
 		case d.IsDir():
 			return os.Mkdir(target, fi.Mode().Perm())
 		case !d.Type().IsRegular():
 			return fmt.Errorf("copy %s: it is neither a file nor a folder", path)
 		}
-		content, err := os.ReadFile(path)
+		content, err := root.ReadFile(path)
 		if err != nil {
 			return err
 		}
