@@ -34,7 +34,7 @@ func (c *clientRunner) behind(m Move) {
 	defer c.mu.Unlock()
 	for _, where := range []Where{Before, During, After} {
 		if at := c.at(where, m); c.points[at] == 0 {
-			c.points[at] = passedOver
+			c.points[at], c.refusal[at] = passedOver, c.refused
 		}
 	}
 	c.change()
@@ -44,14 +44,15 @@ func (c *clientRunner) behind(m Move) {
 type clientRunner struct {
 	*Runner
 	client  string
-	count   map[string]int // moves begun or passed over, by word
-	entries int            // how often it believes to hold the lock: more than once only a reentrant one
-	shared  bool           // it shares the lock
-	second  bool           // it is that of the second key
-	former  bool           // it has released the lock since it last asked for it
-	expired bool           // and has seen that its lease is over: it changes nothing any more
-	kills   int            // of its process that it knows of
-	planned time.Duration  // what its works and its waits that end at a time were to last since it was last answered to an acquire
+	count   map[string]int    // moves begun or passed over, by word
+	entries int               // how often it believes to hold the lock: more than once only a reentrant one
+	shared  bool              // it shares the lock
+	second  bool              // it is that of the second key
+	former  bool              // it has released the lock since it last asked for it
+	expired bool              // and has seen that its lease is over: it changes nothing any more
+	kills   int               // of its process that it knows of
+	refused workloads.Outcome // of its last request, "" if that was granted
+	planned time.Duration     // what its works and its waits that end at a time were to last since it was last answered to an acquire
 }
 
 func (c *clientRunner) at(where Where, m Move) Trigger {
@@ -215,9 +216,9 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		}
 	case m.Do == history.Acquire:
 		c.entries, c.shared, c.second, c.expired, c.former = 0, m.Shared, m.Second, false, false
-		c.planned = 0
+		c.planned, c.refused = 0, d.Outcome
 		if d.Outcome == workloads.Granted {
-			c.entries = 1
+			c.entries, c.refused = 1, ""
 			c.granted(c.client)
 		}
 	case m.Do == workloads.Downgrade && d.Outcome == workloads.Granted:

@@ -33,10 +33,19 @@ var moveEvent = event{
 		case left:
 			return 1, nil
 		case passedOver:
-			return 0, &neverError{fmt.Sprintf("%s did not come: %s passed over its %s", a.Move.move(), a.Client, a.Move.Do)}
+			return 0, r.neverCame(a.Move)
 		}
 		return 0, nil
 	},
+}
+
+// neverCame says that a client has passed a point over, and what it was refused before that. r.mu is held.
+func (r *Runner) neverCame(at Trigger) error {
+	why := fmt.Sprintf("%s did not come: %s passed over its %s", at.move(), at.Client, at.Do)
+	if said := r.refusal[at]; said != "" {
+		why += ", after a request that ended with " + string(said)
+	}
+	return &neverError{why}
 }
 
 // point is what is known of one point of a client's program.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/workloads"
 )
 
 // Runner lets clients carry out their programs while their moves trigger faults. Observe,
@@ -42,9 +43,10 @@ type Runner struct {
 	changed chan struct{} // closed and replaced at every change
 	latest  int64         // when the last event or message came
 	clients map[string]*clientState
-	over    map[string]bool   // clients whose programs have ended
-	points  map[Trigger]point // of their programs
-	moved   map[string]int64  // when the latest act of a client ended; "" for a fault's begin or end
+	over    map[string]bool               // clients whose programs have ended
+	points  map[Trigger]point             // of their programs
+	refusal map[Trigger]workloads.Outcome // of points that were passed over: what came of the client's last request, if it was not granted
+	moved   map[string]int64              // when the latest act of a client ended; "" for a fault's begin or end
 	counts  map[string]int
 	counter string // counting, if not ""
 	unfit   *Unfit // nil as long as the lock could do all that the scenario asks for
@@ -73,7 +75,7 @@ type clientState struct {
 func NewRunner(s *Scenario, stage Stage, tell func(Taken)) *Runner {
 	r := &Runner{
 		scenario: s, stage: stage, tell: tell, Patience: awaitWithin, changed: make(chan struct{}), clients: map[string]*clientState{},
-		over: map[string]bool{}, points: map[Trigger]point{}, moved: map[string]int64{}, counts: map[string]int{},
+		over: map[string]bool{}, points: map[Trigger]point{}, refusal: map[Trigger]workloads.Outcome{}, moved: map[string]int64{}, counts: map[string]int{},
 	}
 	for _, c := range s.Clients {
 		r.clients[c] = &clientState{}

@@ -223,7 +223,9 @@ func TestWhatMustCome(t *testing.T) {
 		"a grant that cannot come": {"clients:\n  A: acquire\n  B: await A granted, acquire\n", failed,
 			"discarded: B: await A granted: A was not granted: its program is over", false, false},
 		"a move that is passed over": {"clients:\n  A: acquire, write\n  B: await after A's write, acquire\n", failed,
-			"discarded: B: await after A's write: after A's write did not come: A passed over its write", false, false},
+			"discarded: B: await after A's write: after A's write did not come: A passed over its write, after a request that ended with failed", false, false},
+		"a move that is passed over after a grant": {"clients:\n  A: acquire, write, acquire, release, write\n  B: await after A's 2nd write, acquire\n", nil,
+			"discarded: B: await after A's 2nd write: after A's 2nd write did not come: A passed over its write", false, false},
 		"in time": {"clients:\n  A: acquire\n  B: await 9 queued within 1 lease as it does where many wait, acquire\n", nil,
 			"discarded: B: await 9 queued within 1 lease as it does where many wait: 9 in line did not come within 1 lease, as it does where many wait", true, false},
 		"the end of a fault": {"clients:\n  A: acquire, write\n" + strike("before A's write", "pause: A", "A lost"), nil,
@@ -234,7 +236,7 @@ func TestWhatMustCome(t *testing.T) {
 			func(s *stage, _ *Runner) {
 				s.refuse["B acquire within 100ms"] = workloads.Failed
 				s.takes["B acquire within 100ms"] = time.Millisecond
-			}, "discarded: pause: A: after B's write did not come: B passed over its write", false, false},
+			}, "discarded: pause: A: after B's write did not come: B passed over its write, after a request that ended with failed", false, false},
 		"an end that had come before": {"clients:\n  A: acquire, work 1.1 leases, write\n" + strike("before A's write", "pause: A", "lease of A over"), nil,
 			"discarded: pause: A: what ends it, lease of A over, had come before it began: this machine is too busy", false, true},
 		"what a lock can do": {"clients:\n  A: acquire, renew\n", func(s *stage, _ *Runner) { s.refuse["A renew"] = workloads.Cannot }, "discarded: A: renew: ", true, false},
@@ -244,6 +246,10 @@ func TestWhatMustCome(t *testing.T) {
 			var unfit *Unfit
 			if got.err == nil || !strings.HasPrefix(got.err.Error(), tt.why) || errors.As(got.err, &unfit) != tt.unfit || errors.Is(got.err, ErrBusy) != tt.busy {
 				t.Errorf("%v\nwant %s, unfit %v, busy %v", got.err, tt.why, tt.unfit, tt.busy)
+			}
+			const reason = "after a request that ended with"
+			if got.err != nil && strings.Contains(got.err.Error(), reason) != strings.Contains(tt.why, reason) {
+				t.Errorf("%v\nwant %s", got.err, tt.why)
 			}
 			if on := strings.Count(strings.Join(got.log, ";"), " pause "); on != strings.Count(strings.Join(got.log, ";"), " end pause ")*2 {
 				t.Errorf("not healed: %q", got.log)

@@ -194,6 +194,7 @@ func (r *Runner) awaitEnd(ctx context.Context, st *faultState) error {
 func (r *Runner) cameTo(ctx context.Context, u Until) error {
 	r.mu.Lock()
 	over := r.points[u.Move] == passedOver
+	err := r.neverCame(u.Move)
 	r.mu.Unlock()
 	switch {
 	case !over:
@@ -201,7 +202,7 @@ func (r *Runner) cameTo(ctx context.Context, u Until) error {
 	case u.Or.some():
 		<-ctx.Done()
 	}
-	return &neverError{fmt.Sprintf("%s did not come: %s passed over its %s", u.Move, u.Move.Client, u.Move.Do)}
+	return err
 }
 
 // never is why a run is over because what ends a fault has not come.
