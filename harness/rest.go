@@ -20,16 +20,21 @@ func (sc *script) AtRest(ctx context.Context, clients []string) (bool, error) {
 	nodes := slices.DeleteFunc(sc.cluster.Nodes(), func(n compose.Node) bool {
 		return n.PID == 0 || n.Role == compose.Client && !slices.Contains(clients, n.Name)
 	})
+	var pids []int
+	for _, n := range nodes {
+		pids = append(pids, n.PID)
+	}
+	r, err := sc.Runtime.Injector().Do(ctx, nemesis.Op{Name: nemesis.OpRest, PIDs: pids})
+	switch {
+	case errors.Is(err, os.ErrProcessDone):
+		return false, nil // one of them has ended since the look
+	case err != nil || !r.Yes:
+		return false, err
+	}
 	var unseen []string
 	working := map[string]compose.Node{} // by address: those that could deal with what is sent to them
 	for _, n := range nodes {
-		r, err := sc.Runtime.Injector().Do(ctx, nemesis.Op{Name: nemesis.OpRest, PID: n.PID})
-		switch {
-		case errors.Is(err, os.ErrProcessDone):
-			return false, nil // it has ended since the look
-		case err != nil || !r.Yes:
-			return false, err
-		case !r.Stopped: // what was sent to a stopped one waits for its going on
+		if !slices.Contains(r.Stopped, n.PID) { // what was sent to a stopped one waits for its going on
 			working[n.Addr] = n
 		}
 		if n.External != "" {

@@ -138,7 +138,7 @@ func (c *containers) Do(ctx context.Context, op Op) (r Result, err error) {
 		r.Yes, err = c.stopped(op.PID)
 		return r, err
 	case OpRest:
-		r.Yes, r.Stopped, err = c.atRest(op.PID)
+		r.Yes, r.Stopped, err = c.atRest(op.PIDs)
 		return r, err
 	case OpSetClock:
 		return r, c.setClock(ctx, op)
@@ -278,23 +278,32 @@ func (c *containers) stopped(pid int) (bool, error) {
 	return true, nil
 }
 
-// atRest looks at all processes of a container.
-func (c *containers) atRest(pid int) (rest, stopped bool, err error) {
-	n, err := c.node(pid)
-	if err != nil {
-		return false, false, err
-	}
-	pids, err := n.members()
-	if err != nil {
-		return false, false, err
-	}
-	var some []proc.Process
-	for _, p := range pids {
-		if now, ok := proc.Find(p); ok {
-			some = append(some, now)
+// atRest looks at all processes of containers.
+func (c *containers) atRest(nodes []int) (rest bool, stopped []int, err error) {
+	for _, pid := range nodes {
+		n, err := c.node(pid)
+		if err != nil {
+			return false, nil, err
+		}
+		pids, err := n.members()
+		if err != nil {
+			return false, nil, err
+		}
+		var some []proc.Process
+		for _, p := range pids {
+			if now, ok := proc.Find(p); ok {
+				some = append(some, now)
+			}
+		}
+		rest, still, err := proc.AllAtRest(some)
+		if err != nil || !rest {
+			return false, nil, err
+		}
+		if still {
+			stopped = append(stopped, pid)
 		}
 	}
-	return proc.AllAtRest(some)
+	return true, stopped, nil
 }
 
 var netnsPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/proc/([0-9]{1,9})/ns/net$`) })

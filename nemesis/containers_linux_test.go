@@ -43,7 +43,7 @@ func TestContainersRefuse(t *testing.T) {
 		"allow init":   do(t, c, Op{Name: OpAllow, Container: id, PID: 1}),
 		"signal":       do(t, c, Op{Name: OpSignal, PID: self, Signal: syscall.SIGCONT}),
 		"signal all":   do(t, c, Op{Name: OpSignal, PID: -1, Signal: syscall.SIGCONT}),
-		"rest":         do(t, c, Op{Name: OpRest, PID: self}),
+		"rest":         do(t, c, Op{Name: OpRest, PIDs: []int{self}}),
 		"shift":        do(t, c, Op{Name: OpSetClock, PID: self, Clock: clock.Setting{Offset: 1}}),
 		"sockets":      do(t, c, Op{Name: OpSockets, PID: self}),
 		"drop":         do(t, c, Op{Name: OpDrop, NetNS: fmt.Sprintf("/proc/%d/ns/net", self)}),

@@ -35,7 +35,7 @@ func (l LocalInjector) Do(ctx context.Context, op Op) (r Result, err error) {
 	case OpStopped:
 		r.Yes, err = stoppedNode(op.PID)
 	case OpRest:
-		r.Yes, r.Stopped, err = proc.AtRest(op.PID)
+		r.Yes, r.Stopped, err = proc.AtRest(op.PIDs...)
 	case OpDrop:
 		err = drop(op.NetNS, op.Scope, op.From)
 	case OpDropped:

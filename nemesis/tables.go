@@ -59,8 +59,8 @@ const (
 	OpSignal OpName = "signal"
 	// OpStopped: Yes says that every process of PID's node is stopped.
 	OpStopped OpName = "stopped"
-	// OpRest: Yes says that all that PID's node runs waits: for others, for a time, or because it
-	// was stopped; Stopped, that all of it was.
+	// OpRest: Yes says that all that the nodes PIDs run waits: for others, for a time, or because it was
+	// stopped. Then Stopped are those of them of which all was.
 	OpRest OpName = "rest"
 	// OpDrop makes NetNS drop every packet that arrives from the addresses From. It replaces
 	// the addresses of the OpDrop before; none: drop nothing.
@@ -99,6 +99,7 @@ const (
 type Op struct {
 	Name      OpName              `json:"-"` // the method of the agent's protocol
 	PID       int                 `json:"pid,omitempty"`
+	PIDs      []int               `json:"pids,omitempty"`
 	Container string              `json:"container,omitempty"`
 	Signal    syscall.Signal      `json:"signal,omitempty"`
 	NetNS     string              `json:"netns,omitempty"` // a path
@@ -114,7 +115,7 @@ type Op struct {
 // Result is what came of an operation.
 type Result struct {
 	Yes     bool               `json:"yes,omitempty"`
-	Stopped bool               `json:"stopped,omitempty"`
+	Stopped []int              `json:"stopped,omitempty"`
 	Text    string             `json:"text,omitempty"`
 	Dropped map[string]uint64  `json:"dropped,omitempty"`
 	Clock   clock.Setting      `json:"clock,omitzero"`

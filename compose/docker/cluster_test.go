@@ -147,7 +147,7 @@ func TestAgentRefusesForeigners(t *testing.T) {
 		"cut a path":                  do(t, remote, nemesis.Op{Name: nemesis.OpDrop, NetNS: "/proc/" + "1/../self/ns/net", From: []string{"10.0.0.1"}}),
 		"cut the host off beside":     do(t, remote, nemesis.Op{Name: nemesis.OpDrop, PID: own, NetNS: "/proc/1/ns/net", From: []string{"10.0.0.1"}}),
 		"look at this one's sockets":  do(t, remote, nemesis.Op{Name: nemesis.OpSockets, PID: self}),
-		"look whether this one rests": do(t, remote, nemesis.Op{Name: nemesis.OpRest, PID: self}),
+		"look whether this one rests": do(t, remote, nemesis.Op{Name: nemesis.OpRest, PIDs: []int{self}}),
 		"cut another run off":         do(t, remote, nemesis.Op{Name: nemesis.OpDrop, NetNS: nodeOf(t, other, "redis").NetNS, From: []string{"10.0.0.1"}}),
 	} {
 		if !errors.Is(err, nemesis.ErrRefused) {

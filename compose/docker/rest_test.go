@@ -19,11 +19,11 @@ func TestContainerAtRest(t *testing.T) {
 	become := func(rest, stopped bool) {
 		t.Helper()
 		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-			r, err := remote.Do(t.Context(), nemesis.Op{Name: nemesis.OpRest, PID: n.PID})
+			r, err := remote.Do(t.Context(), nemesis.Op{Name: nemesis.OpRest, PIDs: []int{n.PID}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Yes == rest && r.Stopped == stopped {
+			if r.Yes == rest && (len(r.Stopped) > 0) == stopped {
 				return
 			}
 			if time.Now().After(deadline) {
@@ -37,7 +37,7 @@ func TestContainerAtRest(t *testing.T) {
 	defer cancel()
 	_, _, _ = remote.Ask(ctx, n.NetNS, n.HostPort(), &compose.Probe{Send: "EVAL \"while true do end\" 0\r\n", Expect: "never"})
 	for range 20 {
-		if r, err := remote.Do(t.Context(), nemesis.Op{Name: nemesis.OpRest, PID: n.PID}); err != nil || r.Yes {
+		if r, err := remote.Do(t.Context(), nemesis.Op{Name: nemesis.OpRest, PIDs: []int{n.PID}}); err != nil || r.Yes {
 			t.Fatalf("what computes is at rest: %v", err)
 		}
 	}

@@ -34,6 +34,11 @@ func Tree(pid int) ([]Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	return tree(all, pid), nil
+}
+
+// tree is Tree among all processes.
+func tree(all []Process, pid int) []Process {
 	var out []Process
 	in := map[int]bool{}
 	for more := true; more; { // a child may be listed before its parent
@@ -48,7 +53,7 @@ func Tree(pid int) ([]Process, error) {
 	if i := slices.IndexFunc(out, func(p Process) bool { return p.PID == pid }); i > 0 {
 		out[0], out[i] = out[i], out[0]
 	}
-	return out, nil
+	return out
 }
 
 // CPU is what a process and all that descend from it have used, those that have ended among

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os/exec"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestAtRest(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r == rest && s == stopped {
+			if r == rest && (len(s) > 0) == stopped {
 				return
 			}
 			if time.Now().After(deadline) {
@@ -45,4 +46,25 @@ func TestAtRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	become(busy, true, true)
+	for range 20 {
+		if rest, stopped, err := AtRest(idle, busy); err != nil || !rest || !slices.Equal(stopped, []int{busy}) {
+			t.Fatalf("at rest %v, stopped %v, want %d; %v", rest, stopped, busy, err)
+		}
+	}
+	// What a child computes is its parent's, too, wherever that is among them.
+	parent := start("(while :; do :; done) & wait")
+	for child := false; !child; {
+		tree, err := Tree(parent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		child = len(tree) > 1
+	}
+	for _, pids := range [][]int{{parent}, {idle, parent}, {parent, idle}} {
+		for range 20 {
+			if rest, _, err := AtRest(pids...); err != nil || rest {
+				t.Fatalf("%v: what computes is at rest: %v", pids, err)
+			}
+		}
+	}
 }

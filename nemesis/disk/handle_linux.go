@@ -60,9 +60,12 @@ func (h *handle) Allocate(_ context.Context, offset, size uint64, mode uint32) s
 	if e := h.disk.gate.write(mode&unix.FALLOC_FL_PUNCH_HOLE == 0); e != 0 {
 		return e
 	}
-	return errno(h.disk.journal.change(h.file, int64(offset), int64(size), func() error {
-		return unix.Fallocate(int(h.file.Fd()), mode, int64(offset), int64(size))
-	}))
+	return errno(h.disk.journal.allocate(h.file, int64(offset), int64(size), mode))
+}
+
+// allocate allocates a range of a file, or makes a hole in it.
+func (j *journal) allocate(f *os.File, offset, length int64, mode uint32) error {
+	return j.change(f, offset, length, func() error { return unix.Fallocate(int(f.Fd()), mode, offset, length) })
 }
 
 func (h *handle) Lseek(_ context.Context, offset uint64, whence uint32) (uint64, syscall.Errno) {

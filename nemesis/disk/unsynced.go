@@ -3,8 +3,11 @@ package disk
 import (
 	"errors"
 	"io"
+	"math"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // unsynced is what it takes to give a file its durable content back.
@@ -92,23 +95,54 @@ func (j *journal) forget(ino uint64) error {
 	return u.file.Close()
 }
 
-// keep remembers what is durable of a range before it is overwritten.
-func (u *unsynced) keep(offset, length int64) error {
+// keep remembers what is durable of a range before it changes. Databases allocate files of many megabytes that nothing
+// was written to yet: such holes are zeros, and are remembered only if something is written there. zeroes says that the
+// change leaves zeros in holes, or cuts them off.
+func (u *unsynced) keep(offset, length int64, zeroes bool) error {
 	if u == nil {
 		return nil
 	}
 	end := min(offset+length, u.size)
+	data := int64(-1) // where the next data begin: what is before is a hole
 	for p := offset / page; p*page < end; p++ {
 		if _, ok := u.pages[p]; ok {
 			continue
 		}
-		was := make([]byte, min(page, u.size-p*page))
+		if data < p*page {
+			var err error
+			if data, err = u.nextData(p * page); err != nil {
+				return err
+			}
+		}
+		hole := data >= (p+1)*page
+		if hole && zeroes {
+			p = max(p, min(data, end)/page-1) // the last page that is a hole
+			continue
+		}
+		size := min(page, u.size-p*page)
+		if hole {
+			u.pages[p] = blank[:size]
+			continue
+		}
+		was := make([]byte, size)
 		if n, err := u.file.ReadAt(was, p*page); err != nil && (n < len(was) || !errors.Is(err, io.EOF)) {
 			return err
 		}
 		u.pages[p] = was
 	}
 	return nil
+}
+
+// blank is a page of a hole. It is only read.
+var blank = make([]byte, page)
+
+// nextData is where data begin in the file, from an offset on: far behind its end if there are none.
+func (u *unsynced) nextData(from int64) (int64, error) {
+	at, err := unix.Seek(int(u.file.Fd()), from, unix.SEEK_DATA)
+	if errors.Is(err, unix.ENXIO) {
+		return math.MaxInt64 - page, nil
+	}
+	return at, err
 }
 
 // restore gives the file its durable content back.
@@ -130,7 +164,7 @@ func (j *journal) write(f *os.File, data []byte, offset int64) (int, error) {
 	defer j.mu.Unlock()
 	u, err := j.touch(f)
 	if err == nil {
-		err = u.keep(offset, int64(len(data)))
+		err = u.keep(offset, int64(len(data)), false)
 	}
 	if err != nil {
 		return 0, err
@@ -153,7 +187,7 @@ func (j *journal) truncate(f *os.File, size int64) error {
 	defer j.mu.Unlock()
 	u, err := j.touch(f)
 	if err == nil && u != nil {
-		err = u.keep(size, u.size-size)
+		err = u.keep(size, u.size-size, true)
 	}
 	if err != nil {
 		return err
@@ -161,13 +195,13 @@ func (j *journal) truncate(f *os.File, size int64) error {
 	return f.Truncate(size)
 }
 
-// change lets how change a range of a file in its own way.
+// change lets how change a range of a file in its own way, which leaves zeros where a hole was.
 func (j *journal) change(f *os.File, offset, length int64, how func() error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	u, err := j.touch(f)
 	if err == nil {
-		err = u.keep(offset, length)
+		err = u.keep(offset, length, true)
 	}
 	if err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"github.com/picklock/picklock/compose"
@@ -135,6 +136,21 @@ func TestJournalAgainstAnOracle(t *testing.T) {
 					return j.truncate(f, int64(size))
 				})
 			},
+			"allocate": func(t *rapid.T) {
+				offset, length := rapid.IntRange(0, 5*page).Draw(t, "offset"), rapid.IntRange(1, 4*page).Draw(t, "length")
+				mode := rapid.SampledFrom([]uint32{0, unix.FALLOC_FL_KEEP_SIZE, unix.FALLOC_FL_KEEP_SIZE | unix.FALLOC_FL_PUNCH_HOLE}).Draw(t, "mode")
+				with(name.Draw(t, "name"), func(f *os.File, ino int) error {
+					now := slices.Clone(o.data[ino])
+					switch end := offset + length; {
+					case mode == 0 && end > len(now):
+						now = append(now, make([]byte, end-len(now))...)
+					case mode&unix.FALLOC_FL_PUNCH_HOLE != 0 && offset < len(now):
+						clear(now[offset:min(end, len(now))])
+					}
+					o.data[ino] = now
+					return j.allocate(f, int64(offset), int64(length), mode)
+				})
+			},
 			"remove": func(t *rapid.T) {
 				n := name.Draw(t, "name")
 				_, had := o.names[n]
@@ -224,6 +240,45 @@ func TestTear(t *testing.T) {
 	// What was left is on the disk: the next loss takes none of it.
 	if lost, err = j.lose(true); err != nil || lost != (compose.PowerLost{}) {
 		t.Errorf("lost %+v, %v", lost, err)
+	}
+}
+
+// Of a large hole nothing is copied as it is cut off and allocated anew, and what is written there is lost.
+func TestHole(t *testing.T) {
+	j := newTestJournal(t)
+	f, _, err := j.create("log", 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	const size = 64 << 20
+	write := func(text string, at int64) error { _, err := j.write(f, []byte(text), at); return err }
+	sync := func() error { return j.sync(f) }
+	for i, step := range []func() error{
+		func() error { return write("begin", 0) },
+		func() error { return j.allocate(f, 0, size, 0) },
+		sync,
+		func() error { return j.truncate(f, 5) },
+		func() error { return j.allocate(f, 0, size, 0) },
+		func() error { return write("unsynced", 2*page+100) },
+	} {
+		if err := step(); err != nil {
+			t.Fatalf("step %d: %v", i, err)
+		}
+	}
+	ino, err := inode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(j.files[ino].pages); n > 3 {
+		t.Errorf("%d pages are kept", n)
+	}
+	if _, err := j.lose(false); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(j.path("log"))
+	if want := append([]byte("begin"), make([]byte, size-5)...); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, %q are left, %v", len(got), bytes.Trim(got, "\x00"), err)
 	}
 }
 
