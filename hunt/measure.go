@@ -212,6 +212,11 @@ func (h *Search) runAlone(ctx context.Context, p Runner, w *Counterexample, s *s
 
 func (h *Search) conclude(o FinishOptions) {
 	h.order()
+	before := len(h.counterexamples)
+	h.group() // the record of a run with the machine to itself may tell what that of the search did not
+	if len(h.counterexamples) < before {
+		h.name()
+	}
 	h.result.Counterexamples = h.counterexamples
 	h.unfinished(o)
 }

@@ -3,10 +3,13 @@ package hunt
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/picklock/picklock/checker/verdict"
 )
 
 // travels is what comes over a network.
@@ -110,6 +113,37 @@ func TestCostlyLast(t *testing.T) {
 	h.conclude(o)
 	if len(h.result.Unfinished) > 0 || h.result.Counterexamples[0] != slow {
 		t.Errorf("unfinished %q, first %s", h.result.Unfinished, h.result.Counterexamples[0].Name)
+	}
+}
+
+// What the record of a run alone tells is known only in the end: two that are one bug by it become one, and names have no gap.
+func TestComparedInTheEnd(t *testing.T) {
+	of := func(n int, anomaly string, suspect *verdict.Suspect) *Counterexample {
+		return &Counterexample{
+			Signature: Signature{Anomaly: anomaly, Cause: anomaly, Kinds: []string{"a wrong clock of a server", "a crash of a client"}[:min(n, 2)]},
+			Name:      fmt.Sprintf("counterexample-%d-%s", n, anomaly), Search: Rate{Hits: 3, Runs: 3}, Faults: n,
+			Evidence: &Evidence{Anomaly: verdict.Anomaly{Name: anomaly, Cause: anomaly, Suspect: suspect}},
+		}
+	}
+	clock := &verdict.Suspect{Fault: "clock", On: verdict.OnServer}
+	h := New(Options{Target: target(1, 1)})
+	h.stop()
+	h.counterexamples = []*Counterexample{of(1, "granted-early", nil), of(2, "deadlock", clock), of(3, "wrong-release", nil)}
+	h.conclude(FinishOptions{})
+	if len(h.counterexamples) != 3 || h.counterexamples[2].Name != "counterexample-3-wrong-release" {
+		t.Fatalf("%v", h.counterexamples)
+	}
+	h.counterexamples[0].Evidence.Anomaly.Suspect = clock
+	h.conclude(FinishOptions{})
+	var got []string
+	for _, w := range h.result.Counterexamples {
+		got = append(got, w.Name)
+		for _, v := range w.Variants {
+			got = append(got, v.Name)
+		}
+	}
+	if want := []string{"counterexample-1-granted-early", "counterexample-1-granted-early-variant-1", "counterexample-2-wrong-release"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -174,7 +174,7 @@ func Causes(s *hunt.Shrunk) []string {
 // without them.
 func causeWords(w *hunt.Counterexample) []string {
 	if before := w.Once(); before != "" {
-		once := "it came once and never again, " + clip(before)
+		once := fmt.Sprintf("it came in 1 of %d runs of its schedule, %s", w.Search.Runs+w.Alone.Runs, clip(before))
 		switch {
 		case w.NoFaultNear():
 			return []string{hunt.NoFault, once}
@@ -266,9 +266,10 @@ func mitigationWords(w *hunt.Counterexample) []string {
 	return out
 }
 
-// provesItself says that the history of one run shows a wrong step of the lock, whichever fault makes it show.
+// provesItself says that the history of one run shows a wrong step of the lock, or how a lease was over before its client
+// acted on it, whichever fault makes it show.
 func provesItself(w *hunt.Counterexample) bool {
-	return w.Evidence != nil && w.Evidence.Anomaly.OwnStep()
+	return w.Evidence != nil && (w.Evidence.Anomaly.OwnStep() || w.Hazard() && w.Evidence.Anomaly.Cause != "")
 }
 
 // advice says what the anomaly of a counterexample is in plain words, and what prevents it: of what came once and never
