@@ -32,11 +32,12 @@ const patience = 100e6
 func findDeadlocks(an *analysis) []Anomaly {
 	broken, never := joined(disturbed(an), an.opt.Bound), neverWorked(an)
 	touching := an.brokenFor()
+	faulty := joined(an.disturbedBy(func(f *fault) bool { return f.name != Stall }), 0) // a machine that stands still frees no lock
 	var out []Anomaly
 	for _, k := range an.locks {
 		unknown, refused := k.unknownAcquires(an.last), k.refusedAcquires()
 		for w := range inTime(an.limit, waitsInVain(an, k, broken, touching)) {
-			a := deadlock(an, k, w, unknown, refused, broken)
+			a := deadlock(an, k, w, unknown, refused, faulty)
 			if never {
 				a.Cause = "never-granted"
 			}
@@ -227,8 +228,8 @@ func neverWorked(an *analysis) bool {
 	return !granted && !slices.ContainsFunc(an.faults.list, func(f fault) bool { return f.name != Stall })
 }
 
-// deadlock reports a client that waited for longer than the bound for a lock that was free.
-func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, broken []interval) Anomaly {
+// deadlock reports a client that waited for longer than the bound for a lock that was free. faulty is when a fault was on.
+func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty []interval) Anomaly {
 	process := best.ops[0].process
 	a := Anomaly{
 		Key: k.name, Time: best.from + an.opt.Bound,
@@ -312,7 +313,7 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, broken 
 			}
 		}
 	}
-	if g := k.grantedBeside(best, a.Time, broken); g != nil {
+	if g := k.grantedBeside(best, a.Time, faulty); g != nil {
 		a.Cause = lostWakeUp
 		a.Explanation += fmt.Sprintf("; %s, which asked for it at %s, was granted it %s later, while %s still waited: the lock was free, and %s had missed that",
 			g.process, format.Instant(g.invT), dur(g.okT-g.invT), process, process)

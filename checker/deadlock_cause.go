@@ -148,8 +148,8 @@ func (o *op) cameTo() string {
 const lostWakeUp = "lost-wake-up"
 
 // grantedBeside is the first grant after t, the end of the bound, if its client had asked after that and was granted the lock at once, while the other one
-// still waited by one request. One that shares the lock may have been let in beside others. nil for none.
-func (k *lock) grantedBeside(w *wait, t int64, broken []interval) *grant {
+// still waited by one request, with no fault that may have freed it. One that shares the lock may have been let in beside others. nil for none.
+func (k *lock) grantedBeside(w *wait, t int64, faulty []interval) *grant {
 	i := k.grantedBy(t)
 	if i == len(k.grants) {
 		return nil
@@ -159,7 +159,7 @@ func (k *lock) grantedBeside(w *wait, t int64, broken []interval) *grant {
 	case g.inv < 0, g.invT < t, g.okT-g.invT > prompt, asked.endT <= g.okT, g.mode == shared:
 		return nil
 	}
-	if i := endedBy(broken, t); i < len(broken) && broken[i].from <= g.okT {
+	if i := endedBy(faulty, t); i < len(faulty) && faulty[i].from <= g.okT {
 		return nil
 	}
 	return g

@@ -122,7 +122,7 @@ func stall(t *testing.T, b register.Backend, n compose.Node) (resume func()) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if stopped {
+			if len(stopped) > 0 {
 				break
 			}
 			if err := t.Context().Err(); err != nil {
