@@ -44,7 +44,7 @@ var bugs = []kept{
 	{"extends-blindly", "late-renewal", "false-belief"},
 	{"extensions-add-up", "hunt kill:client", "deadlock"},
 	{"fail-open", "--faults partition:client:servers --duration 10s", "granted-early"},
-	{"frees-other-key", "--duration 15s", "not-freed"},
+	{"frees-other-key", "--clients 3 --duration 15s", "not-freed"}, // of five, some give up on a busy machine, and may have had it
 	{"get-then-del", "pause-in-release", "granted-early"},
 	{"impatient-waiter", "--duration 10s", "granted-early"},
 	{"inner-release-frees", "hunt none", "granted-early"},

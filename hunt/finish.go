@@ -187,15 +187,26 @@ func (h *Search) merge() {
 	h.counterexamples = out
 }
 
-// name numbers the counterexamples.
-func (h *Search) name() {
+// name numbers the counterexamples, and writes their schedules anew.
+func (h *Search) name() { h.number(h.signNamed) }
+
+// number gives the counterexamples their names; named is called with each of them.
+func (h *Search) number(named func(w *Counterexample)) {
 	for i, w := range h.counterexamples {
 		w.Name = fmt.Sprintf("counterexample-%d-%s", i+1, w.Anomaly)
-		h.signNamed(w)
+		named(w)
 		for j, v := range w.Variants {
 			v.Name = fmt.Sprintf("%s-variant-%d", w.Name, j+1)
-			h.signNamed(v)
+			named(v)
 		}
+	}
+}
+
+// rename gives a counterexample's schedule its name, and changes nothing else in it.
+func rename(w *Counterexample) {
+	if s, err := w.scenario(); err == nil { // what was written can be read
+		s.Name = w.Name
+		w.Schedule = string(s.Write())
 	}
 }
 

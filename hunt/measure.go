@@ -215,7 +215,7 @@ func (h *Search) conclude(o FinishOptions) {
 	before := len(h.counterexamples)
 	h.group() // the record of a run with the machine to itself may tell what that of the search did not
 	if len(h.counterexamples) < before {
-		h.name()
+		h.number(rename) // who gathers what others found knows neither the lock nor its lease
 	}
 	h.result.Counterexamples = h.counterexamples
 	h.unfinished(o)

@@ -122,13 +122,12 @@ func TestComparedInTheEnd(t *testing.T) {
 		return &Counterexample{
 			Signature: Signature{Anomaly: anomaly, Cause: anomaly, Kinds: []string{"a wrong clock of a server", "a crash of a client"}[:min(n, 2)]},
 			Name:      fmt.Sprintf("counterexample-%d-%s", n, anomaly), Search: Rate{Hits: 3, Runs: 3}, Faults: n,
+			Schedule: fmt.Sprintf("name: counterexample-%d-%s\nabout: x\nlocks: [mine]\nttl: 1s\nlease: 2s\nclients:\n  A: acquire, write\n  B: acquire, write\nexpect:\n  mine: valid\n", n, anomaly),
 			Evidence: &Evidence{Anomaly: verdict.Anomaly{Name: anomaly, Cause: anomaly, Suspect: suspect}},
 		}
 	}
 	clock := &verdict.Suspect{Fault: "clock", On: verdict.OnServer}
-	h := New(Options{Target: target(1, 1)})
-	h.stop()
-	h.counterexamples = []*Counterexample{of(1, "granted-early", nil), of(2, "deadlock", clock), of(3, "wrong-release", nil)}
+	h := &Search{counterexamples: []*Counterexample{of(1, "granted-early", nil), of(2, "deadlock", clock), of(3, "wrong-release", nil)}}
 	h.conclude(FinishOptions{})
 	if len(h.counterexamples) != 3 || h.counterexamples[2].Name != "counterexample-3-wrong-release" {
 		t.Fatalf("%v", h.counterexamples)
@@ -137,9 +136,11 @@ func TestComparedInTheEnd(t *testing.T) {
 	h.conclude(FinishOptions{})
 	var got []string
 	for _, w := range h.result.Counterexamples {
-		got = append(got, w.Name)
-		for _, v := range w.Variants {
-			got = append(got, v.Name)
+		for _, w := range append([]*Counterexample{w}, w.Variants...) {
+			got = append(got, w.Name)
+			if s, err := w.scenario(); err != nil || s.Name != w.Name || len(s.Expect) != 1 || s.Expect[0].Lock != "mine" || s.Lease != 2*time.Second {
+				t.Errorf("%v in the schedule of %s:\n%s", err, w.Name, w.Schedule)
+			}
 		}
 	}
 	if want := []string{"counterexample-1-granted-early", "counterexample-1-granted-early-variant-1", "counterexample-2-wrong-release"}; !slices.Equal(got, want) {
