@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,6 +23,9 @@ func (n *node) prepare(ctx context.Context, dir string) error {
 	l := n.svc.Spec.Local
 	if len(l.Prepare) == 0 {
 		return nil
+	}
+	if p := placeholder.FindString(strings.Join(l.Prepare, " ")); p != "" {
+		return fmt.Errorf("x-picklock.local.prepare has %s: what it makes is kept for all nodes and runs, so it cannot depend on one", p)
 	}
 	made, err := prepared(n.svc.Title(), l)
 	if err != nil {
