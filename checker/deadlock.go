@@ -246,6 +246,8 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty 
 			a.Cause = lostAcquire
 			a.Explanation += fmt.Sprintf("; nobody had been granted it, and the acquire of %s at %s has no known outcome, and may have taken it", lost.process, format.Instant(lost.invT))
 			why = an.suspects.unanswered(lost)
+		} else if o := k.cancelledBefore(refused, best.from); o != nil {
+			why = an.cancelled(&a, o)
 		}
 	} else {
 		g := leftBehind(k, k.grants[:n], best.from)
@@ -287,6 +289,9 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty 
 			cause, how := g.lostBy(s)
 			a.Cause = cause
 			a.Explanation += how
+		}
+		if o := k.cancelledBefore(refused, best.from); o != nil && g.releasedBy(best.from) && a.Cause == "" && !byService {
+			why = an.cancelled(&a, o)
 		}
 		if o := g.givenUpBehind(refused, best.from); o != nil && a.Cause == "" && !byService {
 			a.Cause = "given-up"

@@ -24,16 +24,41 @@ func (k *lock) unknownAcquires(last int64) []*op {
 	return out
 }
 
-// refusedAcquires lists the acquires that were refused after their clients had waited, by their ends.
+// refusedAcquires lists the acquires that were refused after their clients had waited, or that they had cancelled, by their ends.
 func (k *lock) refusedAcquires() []*op {
 	var out []*op
 	for _, o := range k.acquires {
-		if o.typ == tFail && !o.failed && o.comp >= 0 && o.endT-o.invT > int64(patience) {
+		if o.typ == tFail && !o.failed && o.comp >= 0 && (o.cancelled || o.endT-o.invT > int64(patience)) {
 			out = append(out, o)
 		}
 	}
 	sortBy(out, func(o *op) int64 { return o.endT })
 	return out
+}
+
+// cancelledBefore is the latest acquire, of those that refusedAcquires lists, that ended by t, if its client had cancelled it, and whoever was granted the lock
+// since then had asked before: what it left behind may keep the lock, or its place in a queue.
+func (k *lock) cancelledBefore(refused []*op, t int64) *op {
+	o := lastBy(refused, t)
+	if o == nil || !o.cancelled {
+		return nil
+	}
+	for _, since := range slices.Backward(k.grants[:k.grantedBy(t)]) {
+		if since.okT <= o.endT {
+			break
+		}
+		if since.inv < 0 || since.invT >= o.endT {
+			return nil
+		}
+	}
+	return o
+}
+
+// cancelled makes such an acquire the cause of a deadlock.
+func (an *analysis) cancelled(a *Anomaly, o *op) blamed {
+	a.Cause = "cancelled"
+	a.Explanation += fmt.Sprintf("; %s had asked for it at %s and cancelled that at %s, and nobody who asked after that has been granted it", o.process, format.Instant(o.invT), format.Instant(o.endT))
+	return an.suspects.unanswered(o)
 }
 
 // lastBy is the latest of the acquires that ended by t; nil if none did.
@@ -79,7 +104,7 @@ func (g *grant) givenUpBehind(refused []*op, t int64) *op {
 // mayKeepPlace says that g, the last grant by t, was released, and whoever was granted the lock since an acquire ended had
 // asked before that.
 func (g *grant) mayKeepPlace(o *op, t int64) bool {
-	if g.release == nil || g.release.typ != tOK || g.release.endT > t {
+	if !g.releasedBy(t) {
 		return false
 	}
 	for _, since := range slices.Backward(g.lock.grants[:g.n+1]) {
@@ -91,6 +116,11 @@ func (g *grant) mayKeepPlace(o *op, t int64) bool {
 		}
 	}
 	return true
+}
+
+// releasedBy says that the release of g had been confirmed by t.
+func (g *grant) releasedBy(t int64) bool {
+	return g.release != nil && g.release.typ == tOK && g.release.endT <= t
 }
 
 // releaseLost says that the service may not have carried out the release of g, however often its

@@ -58,7 +58,7 @@ func (an *analysis) releasedLeases(k *lock) []keptLease {
 		room := max(1, k.permits)
 		for i := n - 1; i >= max(0, n-mostLeft) && room > 0; i-- {
 			g := k.grants[i]
-			if g.first != nil { // its hold is looked at
+			if g.first != nil || g.lingers { // the hold of an entry is looked at
 				continue
 			}
 			if g.mode != shared {

@@ -87,21 +87,22 @@ type occupancy struct {
 
 // op is an operation: an invoke and its completion.
 type op struct {
-	grant   *grant // nil for an acquire that was not granted
-	lock    *lock
-	process string
-	value   string
-	invT    int64
-	endT    int64   // completion; else when the client was gone; else the history's end
-	inv     int32   // position of the invoke, -1 where the history has none
-	comp    int32   // position of the completion, -1 where there is none
-	eff     *effect // the first one that it had in the register
-	f       verb
-	typ     outcome
-	heldOK  bool // ok release by the grant's own process: the service confirmed it
-	untrue  bool // what it confirmed is shown false, or probably is
-	failed  bool // acquire: by the client's own program, not by the lock
-	busy    bool // acquire: another client had the lock when this one asked
+	grant     *grant // nil for an acquire that was not granted
+	lock      *lock
+	process   string
+	value     string
+	invT      int64
+	endT      int64   // completion; else when the client was gone; else the history's end
+	inv       int32   // position of the invoke, -1 where the history has none
+	comp      int32   // position of the completion, -1 where there is none
+	eff       *effect // the first one that it had in the register
+	f         verb
+	typ       outcome
+	heldOK    bool // ok release by the grant's own process: the service confirmed it
+	untrue    bool // what it confirmed is shown false, or probably is
+	failed    bool // acquire: by the client's own program, not by the lock
+	cancelled bool // acquire that failed: its client had cancelled it
+	busy      bool // acquire: another client had the lock when this one asked
 	// downgrades: it is an acquire that makes a shared grant of what its process has, or what that does to the grant
 	// before: it releases it.
 	downgrades bool
@@ -134,6 +135,7 @@ type grant struct {
 	askedT      int64 // when its process asked for the lock anew after it had been killed; never if it did not
 	mode        mode
 	watchdog    bool   // its client's library promises to renew it by itself
+	lingers     bool   // what its release ends stays taken until the lease has ended, as documented
 	notifies    bool   // its client's library promises to report its loss
 	under       *grant // of an entry: what its process had been given of the lock before
 	first       *grant // of an entry: the grant that its hold began with

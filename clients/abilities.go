@@ -27,6 +27,11 @@ type Abilities struct {
 	Holds    bool `json:"holds,omitempty"` // the lock is a Holder
 	// Downgrades: the lock is a Downgrader.
 	Downgrades bool `json:"downgrades,omitempty"`
+	// Cancels: the lock is a Canceler.
+	Cancels bool `json:"cancels,omitempty"`
+
+	// Lingers: a released lock stays taken until its lease has ended, as the library documents.
+	Lingers bool `json:"lingers,omitempty"`
 
 	// Reopens: its program begins anew where it is asked to open once more.
 	Reopens bool `json:"reopens,omitempty"`
@@ -44,7 +49,7 @@ type Declarer interface{ Abilities() Abilities }
 const maxPermits = 1000
 
 // abilityNames are the names that --ability accepts.
-var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "notifies", "confirms", "holds", "downgrades"}
+var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "notifies", "confirms", "holds", "downgrades", "cancels", "lingers"}
 
 // kinds are the words for Info.Kind.
 var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
@@ -111,6 +116,10 @@ func (a *Abilities) set(name, value string) (err error) {
 		on(&a.Holds)
 	case "downgrades":
 		on(&a.Downgrades)
+	case "cancels":
+		on(&a.Cancels)
+	case "lingers":
+		on(&a.Lingers)
 	case "permits":
 		a.Permits, err = parsePermits(value)
 	case "kind":
@@ -164,7 +173,7 @@ func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }
 // With is the lock with what it has declared.
 func (i Info) With(a Abilities) Info {
 	i.Declares = false
-	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.Notifies, i.Downgrades, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Notifies, a.Downgrades, a.Permits
+	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.Notifies, i.Downgrades, i.Cancels, i.Lingers, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Notifies, a.Downgrades, a.Cancels, a.Lingers, a.Permits
 	return i
 }
 
@@ -192,5 +201,7 @@ func (a Abilities) Words() []string {
 	say("confirms", a.Confirms)
 	say("holds", a.Holds)
 	say("downgrades", a.Downgrades)
+	say("cancels", a.Cancels)
+	say("lingers", a.Lingers)
 	return out
 }

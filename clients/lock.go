@@ -45,6 +45,14 @@ type Holder interface {
 	Holds(ctx context.Context, g Grant) (bool, error)
 }
 
+// Canceler is a lock whose user can cancel an acquire that has not returned: by an interrupt of its thread, the end of its
+// task or of its context. A user who has cancelled it does not hold the lock, and never releases it.
+type Canceler interface {
+	// AcquireCancelled is Acquire, or AcquireShared, of a call that its user cancels after a time, if it has not returned by
+	// then. If the library granted it the lock all the same, there is no error.
+	AcquireCancelled(ctx context.Context, key string, shared bool, after time.Duration) (Grant, error)
+}
+
 // Grant is one successful acquire.
 type Grant struct {
 	Key   string
@@ -86,6 +94,9 @@ var (
 	ErrUnknown = errors.New("outcome unknown")
 	// ErrNotHeld is the service's answer that the grant is no longer in force.
 	ErrNotHeld = errors.New("not held")
+	// ErrCancelled is what an acquire ends with that its user has cancelled: the library has told its user that it does not
+	// hold the lock.
+	ErrCancelled = errors.New("cancelled")
 	// ErrProgram marks what went wrong in the client's own program: it could not be
 	// started or opened, ended by itself, or broke its protocol. It is no statement about
 	// the lock service.
@@ -165,6 +176,8 @@ type Info struct {
 	Holds    bool // it is a Holder: its client can ask whether it holds the lock
 	// Downgrades: it is a Downgrader: who has it exclusively can go on to share it.
 	Downgrades bool
+	Lingers    bool          // what was released stays taken until its lease has ended, as its library documents
+	Cancels    bool          // it is a Canceler: its client can cancel an acquire that waits
 	Watchdog   bool          // its library renews the lease by itself for as long as the lock is held, and says so
 	Notifies   bool          // its library promises to report the loss of a grant; the lock's file says where
 	Kind       string        // what the lock promises: "" for a mutex, else see kind.go

@@ -81,6 +81,8 @@ type Event struct {
 	// Watchdog, on an acquire's ok, says that the client's library promises to renew the lease by itself for as long
 	// as its client holds the lock.
 	Watchdog bool `json:"watchdog,omitempty"`
+	// Lingers, on an acquire's ok, says that the library documents of its release that the lock stays taken until the lease has ended.
+	Lingers bool `json:"lingers,omitempty"`
 	// Notifies, on an acquire's ok, says that the client's library promises to report it when the grant is lost, soon
 	// after the lease, even if it cannot reach the service.
 	Notifies bool `json:"notifies,omitempty"`
@@ -93,6 +95,8 @@ type Event struct {
 	NotHeld bool `json:"not_held,omitempty"`
 
 	Error string `json:"error,omitempty"`
+	// Cancelled, on an acquire that is not ok, says that its client had cancelled it: it was told that it does not hold the lock.
+	Cancelled bool `json:"cancelled,omitempty"`
 	// ClientFailed, on a completion that is not ok, says that the client's own program
 	// failed: it could not be started or opened, ended by itself, or broke its protocol.
 	// Such an operation says nothing of whether the lock was to be had.

@@ -267,6 +267,8 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.Permits = c.num()
 		case "watchdog":
 			e.Watchdog = c.boolean()
+		case "lingers":
+			e.Lingers = c.boolean()
 		case "notifies":
 			e.Notifies = c.boolean()
 		case "held":
@@ -275,6 +277,8 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.NotHeld = c.boolean()
 		case "error":
 			e.Error = c.str()
+		case "cancelled":
+			e.Cancelled = c.boolean()
 		case "client_failed":
 			e.ClientFailed = c.boolean()
 		case "nodes":

@@ -55,6 +55,7 @@ type Outcome struct {
 	Reentrant   bool            // the lock is: see Target
 	Shared      bool
 	Downgrades  bool
+	Cancels     bool
 	Permits     int
 	Lease       time.Duration // the longest that the lock was seen to grant so far; 0 if none was
 	Took        time.Duration
@@ -89,6 +90,7 @@ type Target struct {
 	Shared    bool // readers hold it together
 	// Downgrades: who has it alone can go on to share it.
 	Downgrades bool
+	Cancels    bool // who waits for it can cancel that
 	// Granted is the lease that the lock grants if its clients ask for TTL; 0 if that is not known, or if it grants none.
 	Granted time.Duration
 	// Watchdog: its library promises to renew a grant by itself.

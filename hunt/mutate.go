@@ -170,9 +170,9 @@ func (m *mutator) program(s *scenarios.Scenario) {
 	case 4: // give up early, or wait for as long as it takes
 		for j := range p {
 			if p[j].Do == history.Acquire {
-				p[j].Span = scenarios.Span{}
+				p[j].Span, p[j].Cancelled = scenarios.Span{}, false
 				if m.rng.IntN(2) == 0 {
-					p[j].Span.Leases = m.leases(0.1, 2)
+					p[j].Span.Leases, p[j].Cancelled = m.leases(0.1, 2), m.t.Cancels && m.rng.IntN(2) == 0
 				}
 			}
 		}

@@ -27,6 +27,7 @@ var narrow = map[string]struct {
 	turns:      {strikes: noFault, ends: longerThanLease},
 	restarts:   {strikes: crashOfHolder, ends: restartEnds},
 	lapses:     {strikes: slowGrant, ends: lapseEnds},
+	cancels:    {strikes: cancelledRequest, ends: cancelEnds, soon: true},
 	comesBack:  {strikes: lateAnswer, ends: longerThanLease},
 	five:       {strikes: endOfFirst, ends: fiveEnds},
 	returns:    {strikes: releaseLost, ends: returnEnds},
@@ -42,9 +43,11 @@ var narrow = map[string]struct {
 	frees:      {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
 	longKept:   {strikes: crashAfterRenewals, ends: longerThanLease},
 
-	freesNested:   {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
-	freesShared:   {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
-	freesCrashed:  {strikes: crashOfSharer, ends: restartEnds[:1], lease: keptLease, leases: keptLeases},
+	freesNested:    {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
+	freesShared:    {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
+	freesCrashed:   {strikes: crashOfSharer, ends: restartEnds[:1], lease: keptLease, leases: keptLeases},
+	cancelsGranted: {strikes: lateGrant, ends: lapseEnds},
+
 	permitTaken:   {strikes: crashWithPermit, ends: longerThanLease},
 	permitRenewed: {strikes: crashWithPermit, ends: longerThanLease},
 	renewsLate:    {strikes: noFault, soon: true},

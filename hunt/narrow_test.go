@@ -33,6 +33,26 @@ func TestNarrowWorkloads(t *testing.T) {
 			"withhold: servers to A when A's acquire has sent message 1 until 0.2 leases",
 			"withhold: servers to A when A's acquire has sent message 2 until 0.2 leases",
 		}},
+		{cancels, []string{
+			"cut: B from servers when B's acquire has sent message 1 until 0.4 leases",
+			"cut: B from servers when B's acquire has sent message 2 until 0.4 leases",
+			"hold: B to servers when B's acquire has sent message 1 until 0.4 leases",
+			"hold: B to servers when B's acquire has sent message 2 until 0.4 leases",
+			"hold: servers to B when B's acquire has sent message 1 until 0.4 leases",
+			"hold: servers to B when B's acquire has sent message 2 until 0.4 leases",
+			"reset: B to servers silently when B's acquire has sent message 1 until 0.4 leases",
+			"reset: B to servers silently when B's acquire has sent message 2 until 0.4 leases",
+			"reset: B to servers when B's acquire has sent message 1 until 0 leases",
+			"reset: B to servers when B's acquire has sent message 2 until 0 leases",
+			"withhold: servers to B when B's acquire has sent message 1 until 0.4 leases",
+			"withhold: servers to B when B's acquire has sent message 2 until 0.4 leases",
+		}},
+		{cancelsGranted, []string{
+			"hold: servers to A when A's acquire has sent message 1 until 0.2 leases",
+			"hold: servers to A when A's acquire has sent message 2 until 0.2 leases",
+			"withhold: servers to A when A's acquire has sent message 1 until 0.2 leases",
+			"withhold: servers to A when A's acquire has sent message 2 until 0.2 leases",
+		}},
 		{comesBack, []string{
 			"hold: servers to A when before A's acquire until 1.6 leases",
 			"hold: servers to A when before A's release until 1.6 leases",
@@ -48,7 +68,9 @@ func TestNarrowWorkloads(t *testing.T) {
 		{longer, []string{"kill: B when before B's write until 1 lease", "pause: B when before B's release until 1 lease"}},
 	} {
 		var got []string
-		for p := range space(target(1, 1), 2) {
+		with := target(1, 1)
+		with.Cancels = true
+		for p := range space(with, 2) {
 			if p.workload != tt.workload || p.depth == 0 {
 				continue
 			}

@@ -120,7 +120,7 @@ func workloads(t Target) []workload {
 			"await A granted or 0.3 leases, acquire, read, work 0.8 leases, write, release, acquire, read, work 0.8 leases, write, release",
 			"await B granted or 3 leases, acquire, read, work 0.8 leases, write, release"},
 	}
-	texts = append(append(texts, twoKeys()...), fiveClients, returning)
+	texts = append(slices.Concat(texts, cancelling(t), twoKeys()), fiveClients, returning)
 	if t.Holds {
 		texts = append(texts, []string{asksHeld, // A asks whether it still holds the lock when B has it
 			"acquire, read, work 1.3 leases, held?, write, release",

@@ -282,6 +282,8 @@ var advices = []advice{
 		"let a client that waits look again when the lease that it waits for is over, and after each lost connection; set the watch or the subscription before the first look", "guides/mitigations.md#lost-wake-up"},
 	{"deadlock", "given-up", nil, "nobody gets the lock after a client gave up waiting for it: its place in the queue may have stayed",
 		"let a client that gives up leave the queue, and bind its place to a session that ends with the attempt", "guides/mitigations.md#stuck-queue"},
+	{"deadlock", "cancelled", nil, "nobody gets the lock after a client cancelled its acquire: what that had taken, or its place in the queue, has stayed",
+		"if an acquire is interrupted or its task ends, give back what the request under way may still take, and leave the queue", "guides/mitigations.md#cancelled"},
 	{"deadlock", "never-granted", nil, "the lock was never granted, with no fault injected: it does not work at all, or it is set up wrongly",
 		"look at what the servers answer it; of a program of your own, picklock lock check 'COMMAND' says which step fails", "guides/mitigations.md#never-granted"},
 	{"deadlock", "", struck(clientLinks), "nobody gets the lock after messages of a client were lost or late: an earlier request of the one that waits may stand before it, or the notice that the lock is free did not reach it",

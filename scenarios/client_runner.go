@@ -165,10 +165,10 @@ func (c *clientRunner) lostIt() bool {
 }
 
 func (c *clientRunner) act(ctx context.Context, m Move) error {
-	act := workloads.Act{Do: m.Do, Mode: m.mode(), Second: m.Second, Span: m.Span.Of(c.scenario.TTL)}
+	act := workloads.Act{Do: m.Do, Mode: m.mode(), Second: m.Second, Span: m.Span.Of(c.scenario.TTL), Cancelled: m.Cancelled}
 	enters := m.Do == history.Acquire && c.holds()
 	if enters {
-		act.Mode, act.Second = history.Nested, false // it enters what it holds
+		act.Mode, act.Second, act.Cancelled = history.Nested, false, false // it enters what it holds
 	}
 	ch, gates, err := c.begin(ctx, m, enters)
 	if err != nil {

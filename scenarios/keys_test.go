@@ -11,11 +11,13 @@ func TestKeys(t *testing.T) {
 		keys    int
 		written string
 	}{
-		"acquire, write":                  {1, "acquire, write"},
-		"acquire key 1":                   {1, "acquire"},
-		"acquire key 1 within 0.3 leases": {1, "acquire within 0.3 leases"},
-		"acquire, acquire key 2":          {2, "acquire, acquire key 2"},
-		"acquire key 2 within 500ms":      {2, "acquire key 2 within 500ms"},
+		"acquire, write":                           {1, "acquire, write"},
+		"acquire key 1":                            {1, "acquire"},
+		"acquire key 1 within 0.3 leases":          {1, "acquire within 0.3 leases"},
+		"acquire, acquire key 2":                   {2, "acquire, acquire key 2"},
+		"acquire key 2 cancelled after 0.3 leases": {2, "acquire key 2 cancelled after 0.3 leases"},
+		"acquire cancelled after 500ms":            {1, "acquire cancelled after 500ms"},
+		"acquire key 2 within 500ms":               {2, "acquire key 2 within 500ms"},
 	} {
 		p, err := ParseProgram(text, []string{"A"})
 		if err != nil {

@@ -23,11 +23,13 @@ type Program []Move
 type Move struct {
 	// Do is an act of workloads, or Work, or Wait.
 	Do     string
-	Shared bool   // of an acquire: together with others who share the lock
-	Again  bool   // of a release: of what the client has released since it last asked for the lock
-	Second bool   // of an acquire: of the second key, whose name begins with that of the first
-	Span   Span   // of Work: how long; of an acquire: how long it may wait, 0 for any time; of a renew: for how long it is repeated
-	Await  *Await // of Wait
+	Shared bool // of an acquire: together with others who share the lock
+	Again  bool // of a release: of what the client has released since it last asked for the lock
+	Second bool // of an acquire: of the second key, whose name begins with that of the first
+	Span   Span // of Work: how long; of an acquire: how long it may wait, 0 for any time; of a renew: for how long it is repeated
+	// Cancelled: the client cancels the acquire when Span is over, see workloads.Act.
+	Cancelled bool
+	Await     *Await // of Wait
 }
 
 // What a client can do besides the single operations.
@@ -43,15 +45,18 @@ func (m Move) String() string {
 	case m.Do == Wait:
 		return Wait + " " + m.Await.written()
 	case m.Span != Span{}:
-		return m.words() + workloads.SpanWord(m.Do) + m.Span.String()
+		return m.words() + m.act().SpanWord() + m.Span.String()
 	}
 	return m.words()
 }
 
-// words is a move of one operation without its time.
-func (m Move) words() string {
-	return workloads.Act{Do: m.Do, Mode: m.mode(), Second: m.Second}.String()
+// act is a move of one operation without its time.
+func (m Move) act() workloads.Act {
+	return workloads.Act{Do: m.Do, Mode: m.mode(), Second: m.Second, Cancelled: m.Cancelled}
 }
+
+// words are those of act.
+func (m Move) words() string { return m.act().String() }
 
 // mode is that of the act, as workloads.Act has it.
 func (m Move) mode() string {
@@ -198,15 +203,15 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 		return m, err
 	}
 	name := text
-	for _, do := range []string{history.Acquire, history.Renew} {
-		act, limit, spans := strings.Cut(text, workloads.SpanWord(do))
-		if !spans || act != do && !strings.HasPrefix(act, do+" ") {
+	for _, w := range workloads.SpanWords {
+		act, limit, spans := strings.Cut(text, w.Word)
+		if !spans || act != w.Do && !strings.HasPrefix(act, w.Do+" ") {
 			continue
 		}
 		if m.Span, err = parseSpan(limit); err != nil {
-			return m, p.errorf(n, "%s%s: %v", act, strings.TrimSuffix(workloads.SpanWord(do), " "), err)
+			return m, p.errorf(n, "%s%s: %v", act, strings.TrimSuffix(w.Word, " "), err)
 		}
-		text, name = act, act
+		text, name, m.Cancelled = act, act, w.Cancelled
 	}
 	act, err := workloads.ParseAct(text)
 	if m.Do, m.Shared, m.Again, m.Second = act.Do, act.Mode == history.Shared, act.Mode == workloads.Again, act.Second; act.Mode == history.Nested {

@@ -23,6 +23,7 @@ const twoClients = `clients:
 var schedules = []string{
 	twoClients,
 	twoClients + strike("before A's write", "pause: A", "B granted or 2 leases"),
+	"clients:\n  A: acquire cancelled after 0.3 leases, read, write, release\n  B: await A granted, acquire shared cancelled after 200ms, read, release\n",
 	twoClients + strike("A's 2nd acquire", "kill: A", "after B's write or 3 leases"),
 	twoClients + strike("after A's 2nd write", "kill: redis without data", "500ms"),
 	twoClients + strike("A's acquire has sent message 1", "hold: redis to A", "1 lease"),

@@ -3,6 +3,7 @@ package workloads
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,17 +43,14 @@ type Act struct {
 	Second bool
 	// Span is how long an acquire may wait, or for how long the client goes on renewing; 0 for no such time.
 	Span time.Duration
+	// Cancelled: the client cancels the acquire when Span is over, and does not tell its library before how long it may wait.
+	Cancelled bool
 }
 
-// ParseAct reads an act: its words, and for an acquire how long it may wait, as in "acquire within
-// 500ms", for a renew for how long the client goes on renewing, as in "renew for 5s".
+// ParseAct reads an act: its words, and for an acquire how long it may wait or when it is cancelled, as in "acquire within
+// 500ms" and "acquire cancelled after 500ms", for a renew for how long the client goes on renewing, as in "renew for 5s".
 func ParseAct(text string) (Act, error) {
-	words, limit, spans := strings.Cut(text, " within ")
-	want := history.Acquire
-	if !spans {
-		words, limit, spans = strings.Cut(text, " for ")
-		want = history.Renew
-	}
+	words, word, limit := cutSpan(text)
 	words, second, err := cutKey(words)
 	if err != nil {
 		return Act{}, err
@@ -62,16 +60,41 @@ func ParseAct(text string) (Act, error) {
 	}
 	a := Act{Second: second}
 	a.Do, a.Mode, _ = strings.Cut(words, " ")
-	if !spans {
+	if word == nil {
 		return a, nil
 	}
+	a.Cancelled = word.Cancelled
 	if a.Span, err = time.ParseDuration(limit); err != nil || a.Span <= 0 {
 		return Act{}, fmt.Errorf("%q is no length of time", limit)
 	}
-	if a.Do != want {
-		return Act{}, fmt.Errorf("only an acquire can be given a limit, as in acquire within 500ms, and only a renew a time, as in renew for 5s, not %q", words)
+	if a.Do != word.Do {
+		return Act{}, fmt.Errorf("only an acquire can be given a limit, as in acquire within 500ms or acquire cancelled after 500ms, and only a renew a time, as in renew for 5s, not %q", words)
 	}
 	return a, nil
+}
+
+// SpanWord stands between an act and its time.
+type SpanWord struct {
+	Word      string // with the spaces around it
+	Do        string // the act
+	Cancelled bool   // Act.Cancelled
+}
+
+// SpanWords are all of them.
+var SpanWords = []SpanWord{
+	{" within ", history.Acquire, false},
+	{" cancelled after ", history.Acquire, true},
+	{" for ", history.Renew, false},
+}
+
+// cutSpan takes the time off the words of an act, and the word before it; nil if there is none.
+func cutSpan(text string) (words string, word *SpanWord, limit string) {
+	for i := range SpanWords {
+		if words, limit, ok := strings.Cut(text, SpanWords[i].Word); ok {
+			return words, &SpanWords[i], limit
+		}
+	}
+	return text, nil, ""
 }
 
 // words is the act without its key and its time.
@@ -89,17 +112,15 @@ func (a Act) String() string {
 		text += onSecondKey
 	}
 	if a.Span > 0 {
-		text += SpanWord(a.Do) + a.Span.String()
+		text += a.SpanWord() + a.Span.String()
 	}
 	return text
 }
 
-// SpanWord stands between an act and its time: "acquire within 500ms", "renew for 5s".
-func SpanWord(do string) string {
-	if do == history.Renew {
-		return " for "
-	}
-	return " within "
+// SpanWord stands between the act and its time: "acquire within 500ms", "renew for 5s".
+func (a Act) SpanWord() string {
+	i := slices.IndexFunc(SpanWords, func(w SpanWord) bool { return w.Do == a.Do && w.Cancelled == a.Cancelled })
+	return SpanWords[i].Word
 }
 
 // Acts lists what a program can have a scripted client do, in the order of a critical section.

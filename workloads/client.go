@@ -39,6 +39,7 @@ type opened struct {
 	holder  clients.Holder  // nil if the lock cannot be asked
 	// downgrader is nil if what a client has alone it cannot go on to share.
 	downgrader clients.Downgrader
+	canceler   clients.Canceler // nil if an acquire cannot be cancelled
 	unlocked   clients.Unlocked // instead of a lock
 	register   register.Resource
 	over       atomic.Bool // nobody hears any more what it tells
@@ -123,6 +124,7 @@ func (c *client) acquireWith(ctx context.Context, key, mode string, take func(co
 	answered := history.Now()
 	if err != nil {
 		e.Type, e.Error, e.ClientFailed = outcome(err), err.Error(), errors.Is(err, clients.ErrProgram)
+		e.Cancelled = errors.Is(err, clients.ErrCancelled)
 		c.emit(e)
 		c.broken(e.ClientFailed)
 		return nil, err
@@ -131,7 +133,7 @@ func (c *client) acquireWith(ctx context.Context, key, mode string, take func(co
 	c.grants++
 	h := &holding{c: c, grant: g, id: fmt.Sprintf("%s.%d", c.cfg.Process, c.grants), lost: make(chan struct{}), granted: c.grantedAt(sent, answered)}
 	e.Type, e.Grant, e.Token, e.Since, e.Lease = history.OK, h.id, g.Token, c.since(g.Since), int64(g.Lease)
-	e.Watchdog, e.Notifies = c.info.Watchdog, c.info.Notifies
+	e.Watchdog, e.Lingers, e.Notifies = c.info.Watchdog, c.info.Lingers, c.info.Notifies
 	c.emit(e)
 	h.until.Store(g.Since + int64(g.Lease))
 	var wctx context.Context

@@ -150,8 +150,11 @@ func (s *script) do(ctx context.Context, text string) (Outcome, error) {
 	s.second = a.Second
 	s.endWithProgram()
 	if a.Span > 0 {
-		if a.Do == history.Renew {
+		switch {
+		case a.Do == history.Renew:
 			return s.goOnRenewing(ctx, a.Span)
+		case a.Cancelled:
+			return s.doAcquireCancelled(ctx, a)
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, a.Span)
@@ -211,16 +214,38 @@ func (s *script) doAcquire(ctx context.Context, mode string) (Outcome, error) {
 	if mode == history.Shared && s.sharer == nil {
 		return Cannot, fmt.Errorf("lock %s cannot be shared: it is not of the kind %s", s.info.Name, clients.ReadWrite)
 	}
-	key := s.cfg.KeyNames[0]
+	h, err := s.acquireAs(ctx, s.key(), mode)
+	return s.take(h, err)
+}
+
+// key is the one that the latest act is about.
+func (s *script) key() string {
 	if s.second {
-		key = SecondKey(key)
+		return SecondKey(s.cfg.KeyNames[0])
 	}
-	h, err := s.acquireAs(ctx, key, mode)
+	return s.cfg.KeyNames[0]
+}
+
+// take takes what an acquire has brought.
+func (s *script) take(h *holding, err error) (Outcome, error) {
 	if err != nil {
 		return outcomeOf(err), err
 	}
 	s.held, s.read = h, ""
 	return Granted, nil
+}
+
+// doAcquireCancelled asks for the lock, and cancels that after a time.
+func (s *script) doAcquireCancelled(ctx context.Context, a Act) (Outcome, error) {
+	s.drop()
+	s.former = nil
+	if s.canceler == nil {
+		return Cannot, fmt.Errorf("an acquire of the lock %s cannot be cancelled: its program does not declare that", s.info.Name)
+	}
+	h, err := s.acquireWith(ctx, s.key(), a.Mode, func(ctx context.Context, key string) (clients.Grant, error) {
+		return s.canceler.AcquireCancelled(ctx, key, a.Mode == history.Shared, a.Span)
+	})
+	return s.take(h, err)
 }
 
 // doEnter acquires a lock that the client holds already once more. What the client does to the register it goes on

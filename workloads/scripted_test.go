@@ -215,6 +215,7 @@ func TestParseAct(t *testing.T) {
 	for text, want := range map[string]struct {
 		name, mode string
 		span       time.Duration
+		cancelled  bool
 		bad        string
 	}{
 		"acquire":        {name: history.Acquire},
@@ -222,17 +223,21 @@ func TestParseAct(t *testing.T) {
 		"acquire nested": {name: history.Acquire, mode: history.Nested},
 		"read shared":    {bad: ErrNoAct.Error()},
 
-		"acquire shared within 1s": {name: history.Acquire, mode: history.Shared, span: time.Second},
-		"renew":                    {name: history.Renew},
-		"acquire within 1s":        {name: history.Acquire, span: time.Second},
-		"renew for 1s":             {name: history.Renew, span: time.Second},
-		"renew within 1s":          {bad: "only an acquire"},
-		"acquire for 1s":           {bad: "only a renew"},
-		"read for 1s":              {bad: "only a renew"},
-		"renew for ever":           {bad: "no length of time"},
-		"renew for -1s":            {bad: "no length of time"},
-		"pray":                     {bad: ErrNoAct.Error()},
-		"pray for 1s":              {bad: ErrNoAct.Error()},
+		"acquire shared within 1s":          {name: history.Acquire, mode: history.Shared, span: time.Second},
+		"renew":                             {name: history.Renew},
+		"acquire within 1s":                 {name: history.Acquire, span: time.Second},
+		"acquire cancelled after 1s":        {name: history.Acquire, span: time.Second, cancelled: true},
+		"acquire shared cancelled after 1s": {name: history.Acquire, mode: history.Shared, span: time.Second, cancelled: true},
+		"renew cancelled after 1s":          {bad: "only an acquire"},
+		"acquire cancelled after":           {bad: ErrNoAct.Error()},
+		"renew for 1s":                      {name: history.Renew, span: time.Second},
+		"renew within 1s":                   {bad: "only an acquire"},
+		"acquire for 1s":                    {bad: "only a renew"},
+		"read for 1s":                       {bad: "only a renew"},
+		"renew for ever":                    {bad: "no length of time"},
+		"renew for -1s":                     {bad: "no length of time"},
+		"pray":                              {bad: ErrNoAct.Error()},
+		"pray for 1s":                       {bad: ErrNoAct.Error()},
 	} {
 		a, err := ParseAct(text)
 		if want.bad != "" {
@@ -241,7 +246,7 @@ func TestParseAct(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || (a != Act{Do: want.name, Mode: want.mode, Span: want.span}) || a.String() != text {
+		if err != nil || (a != Act{Do: want.name, Mode: want.mode, Span: want.span, Cancelled: want.cancelled}) || a.String() != text {
 			t.Errorf("%s: %+v, %s, %v", text, a, a, err)
 		}
 	}

@@ -136,6 +136,9 @@ func (t Tables) open(ctx context.Context, cfg Config, former clients.Lock, o *ou
 	if info.Downgrades {
 		now.downgrader, _ = lock.(clients.Downgrader)
 	}
+	if info.Cancels {
+		now.canceler, _ = lock.(clients.Canceler)
+	}
 	return &client{
 		opened: now, cfg: cfg, info: info, out: o, permits: int64(info.Permits(cfg.Extra)),
 		rng: rand.New(rand.NewPCG(cfg.Seed, uint64(cfg.Grants))), grants: cfg.Grants,

@@ -180,6 +180,7 @@ var table = []AnomalyInfo{
 			{Name: "crashed-holder", Says: "the last holder was killed and had not released the lock"},
 			{Name: "lost-acquire", Says: "nobody knows what came of a later acquire, which may have taken the lock"},
 			{Name: "given-up", Says: "a client had given up waiting, and nobody who asked after that was granted the lock", Precise: true},
+			{Name: "cancelled", Says: "a client had cancelled its acquire, and nobody who asked after that was granted the lock", Precise: true},
 			{Name: "lost-release", Says: "the release of the last holder failed, or nobody knows what came of it"},
 			{Name: "lost-hold", Says: "the lock had answered the last holder that it no longer held it"},
 			{Name: "never-granted", Says: "no lock was granted in the whole record, with no fault injected"}}},

@@ -205,6 +205,8 @@ func (l *execLock) ask(ctx context.Context, c *child, r Request) (Answer, error)
 		return a, fmt.Errorf("%w: %s", clients.ErrUnknown, said(a.Error))
 	case a.Error == clients.ErrNotHeld.Error():
 		return a, clients.ErrNotHeld
+	case r.Cancel > 0 && a.Error == clients.ErrCancelled.Error():
+		return a, clients.ErrCancelled
 	}
 	return a, fmt.Errorf("its program answered: %s", said(a.Error))
 }
@@ -218,14 +220,23 @@ func said(text string) string {
 }
 
 func (l *execLock) Acquire(ctx context.Context, key string) (clients.Grant, error) {
-	return l.acquire(ctx, key, "")
+	return l.acquire(ctx, Request{Key: key})
 }
 
-func (l *execLock) acquire(ctx context.Context, key, mode string) (clients.Grant, error) {
-	r := Request{Op: acquireOp, Key: key, Mode: mode}
+// AcquireCancelled implements Canceler, of a program that declares it.
+func (l *execLock) AcquireCancelled(ctx context.Context, key string, shared bool, after time.Duration) (clients.Grant, error) {
+	r := Request{Key: key, Cancel: max(after.Milliseconds(), 1)}
+	if shared {
+		r.Mode = history.Shared
+	}
+	return l.acquire(ctx, r)
+}
+
+func (l *execLock) acquire(ctx context.Context, r Request) (clients.Grant, error) {
+	r.Op = acquireOp
 	c, err := l.started(ctx)
 	if err != nil {
-		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w", key, err)
+		return clients.Grant{}, fmt.Errorf("exec: acquire %s: %w", r.Key, err)
 	}
 	return l.granted(ctx, c, r)
 }
@@ -342,7 +353,7 @@ type execSharer struct{ l *execLock }
 
 // AcquireShared implements Sharer.
 func (s execSharer) AcquireShared(ctx context.Context, key string) (clients.Grant, error) {
-	return s.l.acquire(ctx, key, history.Shared)
+	return s.l.acquire(ctx, Request{Key: key, Mode: history.Shared})
 }
 
 // Downgrade implements Downgrader, of a program that declares it.

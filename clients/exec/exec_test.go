@@ -77,6 +77,35 @@ func TestExecAcquire(t *testing.T) {
 	}
 }
 
+// A program is told when its user cancels an acquire. That it was cancelled is its user's word, and nobody else's.
+func TestExecCancels(t *testing.T) {
+	const cancels = `read line; say '{"id":1,"ok":true,"cancels":true}'; `
+	asked := `read line; case $line in *'"op":"acquire"'*'"mode":"shared"'*'"cancel_ms":300'*) ;; *) exit 3;; esac; `
+	for name, tc := range map[string]struct {
+		answer    string
+		cancelled bool
+	}{
+		"cancelled":            {`{"id":2,"ok":false,"error":"cancelled","definite":true}`, true},
+		"granted all the same": {`{"id":2,"ok":true}`, false},
+		"given up":             {`{"id":2,"ok":false,"error":"timeout","definite":true}`, false},
+		"not for certain":      {`{"id":2,"ok":false,"error":"cancelled"}`, false},
+	} {
+		l := contract.Open(t, named(script(t, cancels+asked+"say '"+tc.answer+"'; read line")), "c1", nil, 250*time.Millisecond)
+		_, err := l.(clients.Canceler).AcquireCancelled(t.Context(), "k", true, 300*time.Millisecond)
+		if errors.Is(err, clients.ErrCancelled) != tc.cancelled {
+			t.Errorf("%s: %v", name, err)
+		}
+		if errors.Is(err, clients.ErrProgram) {
+			t.Errorf("%s: it was not asked for what was wanted: %v", name, err)
+		}
+	}
+	// Without a cancellation the word is one of many.
+	l := contract.Open(t, named(script(t, cancels+`read line; say '{"id":2,"ok":false,"error":"cancelled","definite":true}'; read line`)), "c1", nil, 250*time.Millisecond)
+	if _, err := l.Acquire(t.Context(), "k"); err == nil || errors.Is(err, clients.ErrCancelled) {
+		t.Errorf("nobody had cancelled it: %v", err)
+	}
+}
+
 // TestExecEndsTheWholeProgram: a shell that waits for the program is not the program.
 func TestExecEndsTheWholeProgram(t *testing.T) {
 	for name, form := range map[string]string{"after an assignment": "A=1 sh %s", "in a pipe": "sh %s | cat", "after another": "true && sh %s; true", "alone": "sh %s"} {

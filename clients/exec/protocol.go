@@ -25,6 +25,7 @@ type Request struct {
 	Key     string            `json:"key,omitempty"`
 	Mode    string            `json:"mode,omitempty"` // of an acquire: "shared", or nothing for an exclusive one
 	Timeout int64             `json:"timeout_ms,omitempty"`
+	Cancel  int64             `json:"cancel_ms,omitempty"` // of an acquire: when its user cancels it
 
 	asked int64 // when (history.Now)
 }

@@ -21,7 +21,7 @@ var scaledTimeouts = clients.Option{
 func javaLines() []line {
 	redisson := line{
 		language: javaLanguage, folder: "redisson", program: "RedissonLocks", library: "org.redisson:redisson", version: "4.7.0", cluster: "redis",
-		confirms: true, vague: regexp.MustCompile(`^([12]|3\.([0-9]|10))\.`), holds: true, minTTL: time.Second, promises: []string{redissonDocs},
+		confirms: true, vague: regexp.MustCompile(`^([12]|3\.([0-9]|10))\.`), holds: true, cancels: true, minTTL: time.Second, promises: []string{redissonDocs},
 		cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonLock.tryLock)"},
 		options: []clients.Option{{
 			Name: "watchdog", About: "no lease is given, and the library renews the lock for as long as its process lives; no: the lease is --ttl",
@@ -77,7 +77,7 @@ func curatorLines() []line {
 		return line{
 			name: name, variant: variant, about: "Apache Curator's " + about,
 			language: javaLanguage, folder: "curator", program: "CuratorLocks", library: "org.apache.curator:curator-recipes", version: "5.9.0", cluster: "zookeeper",
-			minTTL: 400 * time.Millisecond, promises: []string{"https://curator.apache.org/docs/recipes-shared-reentrant-lock", "https://curator.apache.org/docs/errors"},
+			cancels: true, minTTL: 400 * time.Millisecond, promises: []string{"https://curator.apache.org/docs/recipes-shared-reentrant-lock", "https://curator.apache.org/docs/errors"},
 			options: []clients.Option{listenerOption(), scaledTimeouts},
 		}
 	}
@@ -115,7 +115,7 @@ func registryLines() []line {
 		return line{
 			name: name, about: "Spring Integration's " + about,
 			language: javaLanguage, folder: "spring-integration", program: program, library: "org.springframework.integration:spring-integration-" + service, version: "7.1.2", cluster: cluster,
-			confirms: true, minTTL: 100 * time.Millisecond,
+			confirms: true, cancels: true, minTTL: 100 * time.Millisecond,
 			promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/" + service + ".html"},
 		}
 	}
@@ -137,7 +137,7 @@ func registryLines() []line {
 		{
 			name: "spring-zookeeper", about: "Spring Integration's ZookeeperLockRegistry on ZooKeeper: Curator's InterProcessMutex",
 			language: javaLanguage, folder: "spring-zookeeper", program: "ZookeeperLocks", library: "org.springframework.integration:spring-integration-zookeeper", version: "6.5.1", cluster: "zookeeper",
-			minTTL: 400 * time.Millisecond, promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/zookeeper.html"},
+			cancels: true, minTTL: 400 * time.Millisecond, promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/zookeeper.html"},
 		},
 		{
 			name: "fabric8", about: "fabric8's LeaderElector on a Kubernetes Lease, which it renews, in whole seconds",

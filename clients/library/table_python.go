@@ -15,7 +15,7 @@ func redisPythonLines() []line {
 	asyncio := line{
 		name: "redis-py-asyncio", about: "redis-py's Lock for asyncio on one Redis, all defaults but the timeout",
 		language: pythonLanguage, folder: "redis_py_asyncio", program: "redis_py_asyncio", library: "redis", version: "8.1.0", cluster: "redis",
-		confirms: true, holds: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
+		confirms: true, holds: true, cancels: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
 	}
 	return []line{asyncio, {
 		name: "python-redis-lock", about: "python-redis-lock's Lock on one Redis: an expiry in whole seconds, no auto_renewal",
@@ -62,7 +62,7 @@ func kazooLines() []line {
 		return line{
 			name: name, variant: variant, about: "kazoo's " + about + " on ZooKeeper",
 			language: pythonLanguage, folder: "kazoo_lock", program: "kazoo_lock", library: "kazoo", version: "2.11.0", cluster: "zookeeper",
-			minTTL: 400 * time.Millisecond, options: []clients.Option{listenerOption()},
+			cancels: true, minTTL: 400 * time.Millisecond, options: []clients.Option{listenerOption()},
 			promises: []string{"https://kazoo.readthedocs.io/en/latest/api/recipe/lock.html", "https://kazoo.readthedocs.io/en/latest/basic_usage.html"},
 		}
 	}

@@ -46,6 +46,7 @@ function tell(message) {
   write(JSON.stringify(message) + '\n');
 }
 
+const CANCELLED = { ok: false, error: 'cancelled', definite: true };
 const NOT_HELD = { ok: false, error: 'not held', definite: true };
 
 async function answer(lock, request) {
@@ -55,7 +56,16 @@ async function answer(lock, request) {
       // A lock in files has no servers: it gets the folder that all clients share in their place.
       return { ok: true, ...await lock.open(request.servers ?? [request.directory], request.client, request.ttl_ms, request.options), ...(lock.close ? { reopens: true } : {}) };
     case 'acquire': {
-      const grant = await lock.acquire(key, request.timeout_ms ?? 60000, request.mode === 'shared');
+      // Only a lock that declares "cancels" has its acquires cancelled: whatever it returns or throws then but a grant, its user does not hold it.
+      const signal = request.cancel_ms ? AbortSignal.timeout(request.cancel_ms) : undefined;
+      let grant;
+      try {
+        grant = await lock.acquire(key, request.timeout_ms ?? 60000, request.mode === 'shared', signal);
+      } catch (e) {
+        if (!signal?.aborted) throw e;
+        grant = null;
+      }
+      if (grant === null && signal?.aborted) return CANCELLED;
       return grant === null ? { ok: false, error: 'timeout', definite: true } : { ok: true, ...grant };
     }
     case 'renew': {

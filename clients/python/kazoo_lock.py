@@ -14,7 +14,7 @@ import logging
 import sys
 
 from kazoo.client import KazooClient, KazooState
-from kazoo.exceptions import KazooException, LockTimeout
+from kazoo.exceptions import CancelledError, KazooException, LockTimeout
 
 import picklock
 
@@ -27,6 +27,7 @@ LOSING = {"none": [], "lost": [KazooState.LOST], "suspended": [KazooState.SUSPEN
 class Lock:
     def open(self, servers, client, ttl_ms, options):
         self.name, self.held, self.locks, self.permits = client, set(), {}, int(options.get("permits", "2"))
+        self.waiting = None  # the lock that is waited for
         self.losing = LOSING[options.get("listener", "suspended")]
         self.zk = KazooClient(",".join(servers), timeout=ttl_ms / 1000)
         self.failures = (KazooException, self.zk.handler.timeout_exception)
@@ -51,18 +52,28 @@ class Lock:
     def acquire(self, key, timeout_ms, shared):
         lock = self.lock("/picklock/" + key, shared)
         own = lock.create_path.rsplit("/", 1)[1]  # how the name of its node begins
+        self.waiting = lock
         try:
             lock.acquire(timeout=timeout_ms / 1000)
-        except LockTimeout:
+        except (LockTimeout, CancelledError) as e:
             # Its node is taken out of the line if that can be done, and not looked after.
             if any(node.startswith(own) for node in self.zk.get_children("/picklock/" + key)):
-                raise picklock.Unknown("timeout, and its node is left in the line") from None
+                raise picklock.Unknown("it gave up, and its node is left in the line") from None
+            if isinstance(e, CancelledError):
+                raise picklock.Cancelled from None
             return None
         except self.failures as e:  # it may have taken effect or not
             raise picklock.Unknown(repr(e)) from e
+        finally:
+            self.waiting = None
         self.locks[key] = lock
         self.held.add(key)
         return {}
+
+    def cancel(self, key):
+        """What the library offers other threads to end the wait with."""
+        if lock := self.waiting:
+            lock.cancel()
 
     def release(self, key):
         if key not in self.locks:

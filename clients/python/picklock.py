@@ -3,7 +3,9 @@
 
 A lock is an object with open, acquire and release, and with renew, holds and downgrade if it can. serve() does the rest.
 One with close can be opened again in the same process: another object is opened then, and the former one is closed.
+One with cancel has its acquire cancelled: cancel(key) is called in another thread while acquire waits, which then raises Cancelled.
 """
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -19,6 +21,10 @@ class Unknown(Exception):
 
 class NotSent(Exception):
     """The request certainly had no effect."""
+
+
+class Cancelled(Exception):
+    """The user of the lock has cancelled the acquire, and was told that it does not hold the lock."""
 
 
 def monotonic():
@@ -63,9 +69,12 @@ def _answer(lock, request):
         # A lock in files has no servers: it gets the folder that all clients share in their place.
         servers, options = request.get("servers", [request.get("directory")]), request["options"]
         answer = {"ok": True, **lock.open(servers, request["client"], request["ttl_ms"], options)}
+        if hasattr(lock, "cancel"):
+            answer["cancels"] = True
         return {**answer, "reopens": True} if hasattr(lock, "close") else answer
     if op == "acquire":
-        grant = lock.acquire(key, request.get("timeout_ms", 60_000), request.get("mode") == "shared")
+        with _cancelling(lock, key, request.get("cancel_ms")):
+            grant = lock.acquire(key, request.get("timeout_ms", 60_000), request.get("mode") == "shared")
         return {"ok": False, "error": "timeout", "definite": True} if grant is None else {"ok": True, **grant}
     if op == "renew" and hasattr(lock, "renew"):
         lease = lock.renew(key)
@@ -78,6 +87,21 @@ def _answer(lock, request):
         grant = lock.downgrade(key)
         return NOT_HELD if grant is None else {"ok": True, **grant}
     return {"ok": False, "error": "unknown request " + op, "definite": True}
+
+
+@contextlib.contextmanager
+def _cancelling(lock, key, after_ms):
+    """Cancels what waits for the lock after a time; None: never."""
+    if after_ms is None:
+        yield
+        return
+    clock = threading.Timer(after_ms / 1000, lock.cancel, [key])
+    clock.daemon = True
+    clock.start()
+    try:
+        yield
+    finally:
+        clock.cancel()
 
 
 MOST_CLOSING = 2
@@ -106,6 +130,8 @@ def serve(make):
                     _close_aside(lock)
                 lock = make()
             reply = _answer(lock, request)
+        except Cancelled:
+            reply = {"ok": False, "error": "cancelled", "definite": True}
         except NotSent as e:
             reply = {"ok": False, "error": str(e), "definite": True}
         except Unknown as e:

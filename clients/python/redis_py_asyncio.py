@@ -21,7 +21,7 @@ class Noting(LibraryLock):
 
 class Lock:
     def open(self, servers, client, ttl_ms, options):
-        self.ttl, self.held, self.loop = ttl_ms, {}, asyncio.new_event_loop()
+        self.ttl, self.held, self.loop, self.asked = ttl_ms, {}, asyncio.new_event_loop(), None
         host, port = servers[0].rsplit(":", 1)
         self.client = redis.asyncio.Redis(host=host, port=int(port))
         return {"lease": True, "renew": True, "confirms": True, "holds": True, **picklock.loaded("redis")}
@@ -36,10 +36,21 @@ class Lock:
 
     def acquire(self, key, timeout_ms, shared):
         lock = Noting(self.client, key, timeout=self.ttl / 1000, blocking_timeout=timeout_ms / 1000)
-        if not self.call(lock.acquire()):
-            return None
+        self.asked = self.loop.create_task(lock.acquire())
+        try:
+            if not self.call(self.asked):
+                return None
+        except asyncio.CancelledError:
+            raise picklock.Cancelled from None
+        finally:
+            self.asked = None
         self.held[key] = lock
         return {"lease_ms": self.ttl, "since_ns": lock.since}
+
+    def cancel(self, key):
+        """Ends the task that waits, as asyncio.timeout() and a task group do."""
+        if task := self.asked:
+            self.loop.call_soon_threadsafe(task.cancel)
 
     def renew(self, key):
         if key not in self.held:

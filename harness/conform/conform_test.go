@@ -70,6 +70,10 @@ var mistakes = map[string]map[string]string{
 	"session":                    {"group": "sleep (process", "children": "sleep (process"},
 	"child":                      {"children": "sleep (process"},
 	"watchdog":                   {}, // right, and renews by itself
+	"cancels":                    {}, // right, and can be cancelled
+	"cancels-never":              {"cancel": "was cancelled after 500ms, and answered"},
+	"cancels-as-time-out":        {"cancel": `"error\": \"timeout`},
+	"cancels-and-keeps":          {"cancel": "another client could not have the lock"},
 	"reopens":                    {}, // right, and can be opened once more
 	"reopens-once":               {"reopen": "it refused to be opened once more"},
 	"reopens-otherwise":          {"reopen": "it declares something else"},
@@ -97,7 +101,7 @@ var mistakes = map[string]map[string]string{
 
 // cannot are the checks that a program which is right has nothing for: where a lease never ends, no other
 // client's grant comes in between.
-var cannot = map[string][]string{"": {"watchdog", "reopen"}, "watchdog": {"confirms", "reopen"}, "reopens": {"confirms", "watchdog"}}
+var cannot = map[string][]string{"": {"watchdog", "reopen", "cancel"}, "watchdog": {"confirms", "reopen", "cancel"}, "reopens": {"confirms", "watchdog", "cancel"}, "cancels": {"watchdog", "reopen"}}
 
 // python is a command for Python as it is installed, without what starts slowly around it.
 func python(t *testing.T) string {
@@ -111,7 +115,7 @@ func python(t *testing.T) string {
 
 // slow are the checks that have to wait or to start many programs. They are made where the
 // mistake is one of theirs, and of the program that is right.
-var slow = []string{"watchdog", "kind", "time-out", "clock", "confirms", "holds", "reopen", "close", "stdin", "group", "children"}
+var slow = []string{"watchdog", "kind", "time-out", "cancel", "clock", "confirms", "holds", "reopen", "close", "stdin", "group", "children"}
 
 // checksFor are those that are made of a mistake.
 func checksFor(mistake string) []check {

@@ -25,6 +25,7 @@ var checks = []check{
 	{"watchdog", "what it renews by itself stays its own for longer than the lease", []string{"declares", "release"}, watches},
 	{"kind", "as many can hold it at once as its kind says", []string{"declares", "acquire"}, kinds},
 	{"time-out", "who waits in vain says so when timeout_ms is over", []string{"kind"}, timesOut},
+	{"cancel", "who waits and is cancelled says so, and keeps nothing", []string{"kind", "release"}, cancels},
 	{"clock", "a jump of the wall clock moves neither leases nor time-outs", []string{"since"}, wallClock},
 	{"confirms", "a release by one whose lock another has got is not confirmed", []string{"declares", "release"}, confirms},
 	{"holds", "it says that it holds what it has, and does not say so of what another has got", []string{"declares", "acquire"}, holds},

@@ -97,7 +97,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 		s.Fencing = "none"
 	}
 	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Holds: info.Holds, Permits: info.Permits(o.Extra)}
-	t.Reentrant, t.Shared, t.Downgrades = info.Kind == clients.Reentrant, info.Kind == clients.ReadWrite, info.Downgrades
+	t.Reentrant, t.Shared, t.Downgrades, t.Cancels = info.Kind == clients.Reentrant, info.Kind == clients.ReadWrite, info.Downgrades, info.Cancels
 	if s.Cluster != info.Cluster {
 		t.Cluster = s.Cluster
 	}

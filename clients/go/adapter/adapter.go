@@ -46,7 +46,7 @@ type Abilities map[string]any
 type Lock interface {
 	// Open is called once.
 	Open(o Open) (Abilities, error)
-	// Acquire returns nil if the lock was not to be had before the context ended.
+	// Acquire returns nil if the lock was not to be had before the context ended: its time is over, or it was cancelled.
 	Acquire(ctx context.Context, key string) (*Grant, error)
 	// Release returns false if the service says that the lock was no longer the client's.
 	Release(key string) (bool, error)
@@ -82,6 +82,7 @@ type request struct {
 	Options map[string]string `json:"options"`
 	Key     string            `json:"key"`
 	Timeout int64             `json:"timeout_ms"`
+	Cancel  int64             `json:"cancel_ms"` // of an acquire; 0: its user does not cancel it
 }
 
 // fields are those of an answer or an event.
@@ -165,7 +166,7 @@ func (p *Program) answer(q request) (fields, error) {
 	switch q.Op {
 	case "open":
 		a, err := p.lock.Open(Open{q.Servers, q.Client, milliseconds(q.TTL), q.Options})
-		out := fields{"ok": true}
+		out := fields{"ok": true, "cancels": true} // by its context
 		for name, value := range a {
 			out[name] = value
 		}
@@ -199,9 +200,15 @@ func (p *Program) acquire(q request) (fields, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
+	if q.Cancel > 0 {
+		defer time.AfterFunc(milliseconds(q.Cancel), cancel).Stop()
+	}
 	g, err := p.lock.Acquire(ctx, q.Key)
 	if err != nil {
 		return nil, err
+	}
+	if g == nil && errors.Is(ctx.Err(), context.Canceled) {
+		return fields{"ok": false, "error": "cancelled", "definite": true}, nil
 	}
 	if g == nil {
 		return fields{"ok": false, "error": "timeout", "definite": true}, nil

@@ -53,6 +53,7 @@ func TestAnswers(t *testing.T) {
 	requests := `{"id":1,"op":"open","servers":["s:1"],"client":"c1","ttl_ms":2000,"options":{"a":"b"}}
 {"id":2,"op":"acquire","key":"k","timeout_ms":5000}
 {"id":3,"op":"acquire","key":"k","timeout_ms":1}
+{"id":13,"op":"acquire","key":"k","timeout_ms":60000,"cancel_ms":1}
 {"id":4,"op":"renew","key":"k"}
 {"id":5,"op":"release","key":"k"}
 {"id":6,"op":"release","key":"k"}
@@ -64,9 +65,10 @@ func TestAnswers(t *testing.T) {
 {"id":12,"op":"release","key":"k"}
 `
 	want := []string{
-		`{"id":1,"ok":true,"renew":true}`,
+		`{"cancels":true,"id":1,"ok":true,"renew":true}`,
 		`{"id":2,"lease_ms":990,"ok":true,"since_ns":5,"token":7}`,
 		`{"definite":true,"error":"timeout","id":3,"ok":false}`,
+		`{"definite":true,"error":"cancelled","id":13,"ok":false}`,
 		`{"id":4,"lease_ms":1000,"ok":true}`,
 		`{"id":5,"ok":true}`,
 		`{"definite":true,"error":"not held","id":6,"ok":false}`,

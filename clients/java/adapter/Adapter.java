@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 
@@ -49,7 +50,11 @@ public abstract class Adapter {
     /** Called once, first. Returns the abilities; "library" and "version" beside them name what is tested (see loaded). */
     public abstract Map<String, Object> open(Open request) throws Exception;
 
-    /** Returns null if the lock was not to be had in time. shared is only ever true for a lock of the kind "rw". */
+    /**
+     * Returns null if the lock was not to be had in time. shared is only ever true for a lock of the kind "rw". The thread that calls it
+     * is interrupted if the lock's user cancels it, of a lock that declares "cancels": any exception says then that its
+     * user does not hold it.
+     */
     public abstract Grant acquire(String key, long timeoutMs, boolean shared) throws Exception;
 
     /** Returns the lease that begins anew, or null if the lock was no longer ours. */
@@ -133,8 +138,7 @@ public abstract class Adapter {
                 if (this instanceof AutoCloseable) answer.put("reopens", true);
             }
             case "acquire" -> {
-                long timeout = request.get("timeout_ms") instanceof Number n ? n.longValue() : 60_000;
-                Grant grant = acquire(key, timeout, "shared".equals(request.get("mode")));
+                Grant grant = acquired(request);
                 if (grant == null) return failed("timeout", true);
                 if (grant.token != 0) answer.put("token", grant.token);
                 answer.putAll(fields(grant.lease));
@@ -158,6 +162,62 @@ public abstract class Adapter {
             }
         }
         return answer;
+    }
+
+    private Grant acquired(Map<String, Object> request) throws Exception {
+        String key = (String) request.get("key");
+        long timeout = request.get("timeout_ms") instanceof Number n ? n.longValue() : 60_000;
+        boolean shared = "shared".equals(request.get("mode"));
+        if (!(request.get("cancel_ms") instanceof Number after)) return acquire(key, timeout, shared);
+        Interrupt interrupt = new Interrupt(after.longValue());
+        try {
+            Grant grant = acquire(key, timeout, shared);
+            if (grant == null && interrupt.came()) throw new NotSent("cancelled");
+            return grant;
+        } catch (Exception e) { // some libraries wrap what comes of an interrupt
+            if (interrupt.came()) throw new NotSent("cancelled");
+            throw e;
+        } finally {
+            interrupt.over();
+        }
+    }
+
+    /** Interrupts the thread that makes it after a time, if that is not over by then. */
+    private static final class Interrupt implements Runnable {
+        private final Thread whom = Thread.currentThread();
+        private final long afterMs;
+        private boolean over, came;
+
+        Interrupt(long afterMs) {
+            this.afterMs = afterMs;
+            Thread clock = new Thread(this);
+            clock.setDaemon(true);
+            clock.start();
+        }
+
+        @Override
+        public synchronized void run() {
+            try {
+                for (long end = System.nanoTime() + afterMs * 1_000_000, left; !over && (left = end - System.nanoTime()) > 0; ) {
+                    TimeUnit.NANOSECONDS.timedWait(this, left);
+                }
+            } catch (InterruptedException e) {
+                return; // nobody interrupts it
+            }
+            came = !over;
+            if (came) whom.interrupt();
+        }
+
+        synchronized boolean came() { return came; }
+
+        /** No interrupt comes after this, and one that was not noticed is forgotten. */
+        void over() {
+            synchronized (this) {
+                over = true;
+                notifyAll();
+            }
+            Thread.interrupted();
+        }
     }
 
     @SuppressWarnings("unchecked") // the protocol has these types

@@ -68,6 +68,7 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
         client.blockUntilConnected(10, TimeUnit.SECONDS);
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", false);
+        abilities.put("cancels", true);
         abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
         if (type.equals("semaphore")) abilities.put("permits", permits);
         if (type.equals("rw")) abilities.put("downgrades", true);
@@ -82,7 +83,7 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
         return Math.max(least, (int) ((long) ms * Math.min(request.ttlMs(), SESSION) / SESSION));
     }
 
-    public Grant acquire(String key, long timeoutMs, boolean shared) throws Unknown {
+    public Grant acquire(String key, long timeoutMs, boolean shared) throws Unknown, InterruptedException {
         String path = "/picklock/" + key;
         try {
             if (type.equals("semaphore")) {
@@ -105,6 +106,8 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
             if (!lock.acquire(timeoutMs, TimeUnit.MILLISECONDS)) return null;
             held.put(key, lock);
             return new Grant(0, null);
+        } catch (InterruptedException e) {
+            throw e;
         } catch (Exception e) { // it may have taken effect or not
             throw new Unknown(e.toString());
         }

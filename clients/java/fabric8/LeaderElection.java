@@ -46,6 +46,7 @@ public class LeaderElection extends Adapter implements AutoCloseable {
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", false);
         abilities.put("watchdog", true);
+        abilities.put("lingers", !releases);
         return loaded(abilities, "io.fabric8", "kubernetes-client", KubernetesClient.class);
     }
 

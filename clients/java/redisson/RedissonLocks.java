@@ -13,6 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -94,6 +95,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         abilities.put("tokens", type.equals("fenced"));
         abilities.put("lease", !watchdog);
         abilities.put("watchdog", watchdog);
+        abilities.put("cancels", true);
         // The release compares the owner. That of fair succeeds, too, if nobody holds the lock, and that of rw in some versions.
         abilities.put("confirms", !List.of("redlock", "fair", "rw").contains(type));
         abilities.put("holds", !type.equals("rw") && !type.equals("semaphore") && !several());
@@ -194,10 +196,15 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
     }
 
     private static <T> T in(ExecutorService thread, Callable<T> call) throws Exception {
-        try {
-            return thread.submit(call).get();
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof Exception cause ? cause : e;
+        Future<T> done = thread.submit(call);
+        while (true) {
+            try {
+                return done.get();
+            } catch (ExecutionException e) {
+                throw e.getCause() instanceof Exception cause ? cause : e;
+            } catch (InterruptedException e) { // it is meant for the thread that has the lock, which may yet be granted it
+                thread.shutdownNow();
+            }
         }
     }
 

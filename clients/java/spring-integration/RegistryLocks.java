@@ -36,6 +36,7 @@ abstract class RegistryLocks extends Adapter implements AutoCloseable {
         registry = registry(request);
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", true);
+        abilities.put("cancels", true);
         abilities.put("renew", renewal() != null);
         abilities.put("confirms", confirms());
         return loaded(abilities, "org.springframework.integration", artifact, registry.getClass());

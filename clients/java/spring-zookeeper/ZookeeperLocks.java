@@ -31,6 +31,7 @@ public class ZookeeperLocks extends Adapter implements AutoCloseable {
         registry = new ZookeeperLockRegistry(client, "/picklock");
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", false);
+        abilities.put("cancels", true);
         return loaded(abilities, "org.springframework.integration", "spring-integration-zookeeper", registry.getClass());
     }
 

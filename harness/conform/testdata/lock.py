@@ -52,12 +52,13 @@ def now():
     return time.monotonic_ns()
 
 
-def acquire(key, timeout_ms):
+def acquire(key, timeout_ms, cancel_ms):
     seconds = time.time if wrong("wall-clock-time-out") else time.monotonic
     end = seconds() + timeout_ms / 1000
+    cancelled = seconds() + cancel_ms / 1000 if cancel_ms and not wrong("cancels-never") else float("inf")
 
     def step(of):
-        if of["owner"] and of["until"] > time.monotonic_ns():
+        if of["owner"] and of["until"] > time.monotonic_ns() or of.get("next", client) != client:
             return None
         token = of["token"] + 1
         of.update(owner=client, until=time.monotonic_ns() + ttl * 1_000_000, token=token)
@@ -83,6 +84,10 @@ def acquire(key, timeout_ms):
             if wrong("lease-negative"):
                 grant["lease_ms"] = -ttl
             return grant
+        if seconds() > cancelled:
+            if wrong("cancels-and-keeps"):
+                change(key, lambda of: of.update(next=client))
+            return {"ok": False, "error": "timeout" if wrong("cancels-as-time-out") else "cancelled", "definite": True}
         if not wrong("waits-for-ever") and seconds() > end:
             if wrong("late"):
                 time.sleep(ttl / 1000 * 2)
@@ -158,6 +163,8 @@ def open_lock(request):
             said["holds"] = False
         if not wrong("reopens-and-keeps"):
             held.clear()
+    if MISTAKE.startswith("cancels"):
+        said["cancels"] = True
     if MISTAKE.startswith("watchdog"):
         said["watchdog"] = True
     if wrong("kind"):
@@ -190,7 +197,7 @@ def answer(request):
     if op == "open":
         return open_lock(request)
     if op == "acquire":
-        reply = acquire(request["key"], request.get("timeout_ms", 60_000))
+        reply = acquire(request["key"], request.get("timeout_ms", 60_000), request.get("cancel_ms"))
         if wrong("event"):
             tell({"event": "found", "key": request["key"]})
         if wrong("event-without-key"):

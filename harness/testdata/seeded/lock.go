@@ -47,6 +47,8 @@ type lock struct {
 	former *hold  // that was released last
 	key    string // that was asked for last
 	shared bool   // by a reader
+	// cancelAfter is when the client cancels the acquire; 0: it does not.
+	cancelAfter time.Duration
 }
 
 // hold is one grant.

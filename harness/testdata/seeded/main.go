@@ -66,6 +66,7 @@ type request struct {
 	Key     string   `json:"key"`
 	Mode    string   `json:"mode"`
 	Timeout int64    `json:"timeout_ms"`
+	Cancel  int64    `json:"cancel_ms"`
 }
 
 type answer struct {
@@ -93,6 +94,7 @@ type abilities struct {
 	Holds    bool   `json:"holds,omitempty"`
 
 	Downgrades bool `json:"downgrades,omitempty"`
+	Cancels    bool `json:"cancels,omitempty"`
 }
 
 var writing sync.Mutex // of answers and events
@@ -144,7 +146,7 @@ func (l *lock) handle(r request) (answer, error) {
 		if r.Timeout > 0 {
 			wait = time.Duration(r.Timeout) * time.Millisecond
 		}
-		l.key, l.shared = r.Key, r.Mode == "shared"
+		l.key, l.shared, l.cancelAfter = r.Key, r.Mode == "shared", time.Duration(r.Cancel)*time.Millisecond
 		h, err := l.get(r.Key, time.Now().Add(wait))
 		if err != nil {
 			return answer{}, err
@@ -204,12 +206,13 @@ func (l *lock) handle(r request) (answer, error) {
 
 // The outcomes that are certain; all others are unknown.
 var (
-	errNotHeld = errors.New("not held")
-	errTaken   = errors.New("held by another")
-	errTimeout = errors.New("timeout")
-	errNotSent = errors.New("not sent")
+	errNotHeld   = errors.New("not held")
+	errTaken     = errors.New("held by another")
+	errTimeout   = errors.New("timeout")
+	errCancelled = errors.New("cancelled")
+	errNotSent   = errors.New("not sent")
 )
 
 func definite(err error) bool {
-	return errors.Is(err, errNotHeld) || errors.Is(err, errTaken) || errors.Is(err, errTimeout) || errors.Is(err, errNotSent)
+	return errors.Is(err, errNotHeld) || errors.Is(err, errTaken) || errors.Is(err, errTimeout) || errors.Is(err, errCancelled) || errors.Is(err, errNotSent)
 }
