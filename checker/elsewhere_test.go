@@ -93,7 +93,7 @@ func asTrace(events []history.Event) string {
 				add(name, "intValue", strconv.FormatInt(n, 10))
 			}
 		}
-		for name, b := range map[string]bool{"watchdog": said.Watchdog, "lingers": said.Lingers, "notifies": said.Notifies, "held": said.Held, "not_held": said.NotHeld, "cancelled": said.Cancelled, "client_failed": said.ClientFailed, "confirmed": from.Confirmed} {
+		for name, b := range map[string]bool{"watchdog": said.Watchdog, "expired": said.Expired, "lingers": said.Lingers, "notifies": said.Notifies, "held": said.Held, "not_held": said.NotHeld, "cancelled": said.Cancelled, "client_failed": said.ClientFailed, "confirmed": from.Confirmed} {
 			if b {
 				add(name, "boolValue", "true")
 			}

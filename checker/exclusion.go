@@ -39,6 +39,7 @@ func overlapping(found map[string]int) string {
 		{"false-belief", "answer", "that a client holds a lock which another had been granted since"},
 		{"revoked-early", "lease", "ended by the service while it certainly had time left"},
 		{"false-loss", "report", "of a loss that was none"},
+		{"expired-grant", "grant", "that was over by the library's own word"},
 	} {
 		if n := found[p.anomaly]; n > 0 {
 			parts = append(parts, of(n, p.noun)+" "+p.what)

@@ -135,6 +135,7 @@ type grant struct {
 	askedT      int64 // when its process asked for the lock anew after it had been killed; never if it did not
 	mode        mode
 	watchdog    bool   // its client's library promises to renew it by itself
+	expired     bool   // by what its library says, it was over when its client got it
 	lingers     bool   // what its release ends stays taken until the lease has ended, as documented
 	notifies    bool   // its client's library promises to report its loss
 	under       *grant // of an entry: what its process had been given of the lock before

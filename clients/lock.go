@@ -66,6 +66,9 @@ type Grant struct {
 	Since int64
 	Lease time.Duration
 
+	// Expired: by what the library tells its user, the lock was over when Acquire returned it.
+	Expired bool
+
 	// Lost closes when the client library itself learns that the grant is gone;
 	// nil where it never does.
 	Lost <-chan struct{}

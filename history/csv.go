@@ -81,7 +81,7 @@ func newCSV(r io.Reader, name string, as map[string]string) (*csvReader, error) 
 		switch member {
 		case "index":
 			c.number, c.columns[i].plain = false, true
-		case "time", "token", "since", "lease", "permits", "watchdog", "lingers", "notifies", "held", "not_held", "cancelled", "client_failed", "confirmed", formerConfirmed:
+		case "time", "token", "since", "lease", "permits", "watchdog", "expired", "lingers", "notifies", "held", "not_held", "cancelled", "client_failed", "confirmed", formerConfirmed:
 			c.columns[i].plain = true
 		}
 	}

@@ -81,6 +81,8 @@ type Event struct {
 	// Watchdog, on an acquire's ok, says that the client's library promises to renew the lease by itself for as long
 	// as its client holds the lock.
 	Watchdog bool `json:"watchdog,omitempty"`
+	// Expired, on an acquire's ok, says that the lock was over by then, by what the library tells its user.
+	Expired bool `json:"expired,omitempty"`
 	// Lingers, on an acquire's ok, says that the library documents of its release that the lock stays taken until the lease has ended.
 	Lingers bool `json:"lingers,omitempty"`
 	// Notifies, on an acquire's ok, says that the client's library promises to report it when the grant is lost, soon

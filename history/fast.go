@@ -267,6 +267,8 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 			e.Permits = c.num()
 		case "watchdog":
 			e.Watchdog = c.boolean()
+		case "expired":
+			e.Expired = c.boolean()
 		case "lingers":
 			e.Lingers = c.boolean()
 		case "notifies":

@@ -37,7 +37,7 @@ func (d *spanEvents) read(s *span, of *resource, n int64, out []Event) ([]Event,
 	e := Event{Time: s.start, Process: process, Type: Invoke, F: verb, Detail: s.called()}
 	if err := d.into(member{atKey, &e.Key}, member{atGrant, &e.Grant}, member{atValue, &e.Value}, member{atMode, &e.Mode},
 		member{atError, &e.Error}, member{atMachine, &e.Machine}, member{atToken, &e.Token}, member{atSince, &e.Since},
-		member{atLease, &e.Lease}, member{atPermits, &e.Permits}, member{atWatchdog, &e.Watchdog}, member{atLingers, &e.Lingers}, member{atNotifies, &e.Notifies}, member{atHeld, &e.Held}, member{atNotHeld, &e.NotHeld},
+		member{atLease, &e.Lease}, member{atPermits, &e.Permits}, member{atWatchdog, &e.Watchdog}, member{atExpired, &e.Expired}, member{atLingers, &e.Lingers}, member{atNotifies, &e.Notifies}, member{atHeld, &e.Held}, member{atNotHeld, &e.NotHeld},
 		member{atCancelled, &e.Cancelled}, member{atClientFailed, &e.ClientFailed}); err != nil {
 		return out, err
 	}
@@ -163,7 +163,7 @@ func (d *spanEvents) outcome(s *span, e Event) (Event, error) {
 func pair(s *span, e, done Event, n int64, out []Event) []Event {
 	const rank = 1 << 60
 	notice := e.NotHeld
-	e.Token, e.Since, e.Lease, e.Watchdog, e.Lingers, e.Notifies, e.Held, e.NotHeld, e.Error, e.Cancelled, e.ClientFailed = 0, 0, 0, false, false, false, false, false, "", false, false
+	e.Token, e.Since, e.Lease, e.Watchdog, e.Expired, e.Lingers, e.Notifies, e.Held, e.NotHeld, e.Error, e.Cancelled, e.ClientFailed = 0, 0, 0, false, false, false, false, false, false, "", false, false
 	if e.F == Acquire {
 		e.Grant = ""
 	}

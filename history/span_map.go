@@ -29,6 +29,7 @@ const (
 	atMode
 	atPermits
 	atWatchdog
+	atExpired
 	atLingers
 	atNotifies
 	atHeld
@@ -50,7 +51,7 @@ const (
 
 var slotNames = []string{
 	atKey: "key", atGrant: "grant", atToken: "token", atValue: "value", atSince: "since", atLease: "lease", atMode: "mode",
-	atPermits: "permits", atWatchdog: "watchdog", atLingers: "lingers", atNotifies: "notifies", atHeld: "held", atNotHeld: "not_held", atError: "error", atCancelled: "cancelled", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
+	atPermits: "permits", atWatchdog: "watchdog", atExpired: "expired", atLingers: "lingers", atNotifies: "notifies", atHeld: "held", atNotHeld: "not_held", atError: "error", atCancelled: "cancelled", atClientFailed: "client_failed", atNodes: "nodes", atConfirmed: "confirmed",
 	atFault: "fault", atDetail: "detail", atType: "type", atF: "f", atMachine: "machine", atInstance: "", atProcess: "process",
 }
 

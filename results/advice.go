@@ -47,6 +47,8 @@ var advices = []advice{
 		"renew only what is still one's own: compare the owner and extend in one step, and give its answer to the user", "guides/mitigations.md#renewing"},
 	{"false-belief", "released", nil, "the release of a lock was confirmed that its client had lost to another one",
 		"compare the owner and delete in one step, and give its answer to the user", "guides/mitigations.md#answers"},
+	{"expired-grant", "", nil, "a library granted the lock when it was over by what the library itself says",
+		"count the lease from right before the request that was granted, not from the first try; look at it before the lock is returned", "guides/mitigations.md#expired-grant"},
 	{"false-belief", "held", nil, "asked whether its client holds the lock, the lock said yes after another client had been granted it",
 		"let the service compare the owner; if it must be answered from memory, answer no once the lease may be over", "guides/mitigations.md#answers"},
 

@@ -21,7 +21,7 @@ type History struct {
 
 // Parse reads a history from the short form of testdata/*.txt, one operation a line:
 //
-//	FROM-TO PROCESS F [GRANT] [name=value ...] [watchdog] [lingers] [cancelled] [@TIME] [held | not-held] [!ERROR | ?]
+//	FROM-TO PROCESS F [GRANT] [name=value ...] [watchdog] [expired] [lingers] [cancelled] [@TIME] [held | not-held] [!ERROR | ?]
 //
 // Times are seconds. FROM-TO is invoke and ok; with !ERROR the completion is a
 // fail, with ? an info; "FROM-" has no completion; "-TO" has no invoke. @TIME is
@@ -97,6 +97,8 @@ func Parse(text string) (History, error) {
 				steps = strings.ReplaceAll(value, "_", " ")
 			case w == "watchdog":
 				comp.Watchdog = true
+			case w == "expired":
+				comp.Expired = true
 			case w == "lingers":
 				comp.Lingers = true
 			case w == "cancelled": // with !, the error of an acquire

@@ -146,6 +146,8 @@ var table = []AnomalyInfo{
 			{Name: "noticed", Says: "its library reported a loss that was none", Bug: true, OwnStep: true},
 			{Name: "not-held", Says: "asked whether its client holds the lock, it said no", Bug: true, OwnStep: true},
 			{Name: "not-extended", Says: "it refused to extend a lease that its client had", Bug: true, OwnStep: true}}},
+	{Name: "expired-grant", Title: "a grant that is over", Property: Exclusion, Depth: 17, OwnStep: true,
+		Doc: "a library granted the lock to a client when it was over by what the library itself says, with no fault on"},
 	{Name: "two-holders", Title: "overlapping holders", Property: Belief, Depth: 14, Hazard: true, SkewInvariant: true,
 		Doc:    "two clients believed at once that they held the lock",
 		Causes: []Cause{outlived, letEnd, unreported, whileLeased, neverHeld, unsaid}},

@@ -28,7 +28,7 @@ type target struct {
 }
 
 // lock are the anomalies that are the lock's own doing.
-var lock = []string{"granted-early", "double-grant", "wrong-release", "false-belief", "revoked-early", "false-loss", "token-regression", "token-reuse", "deadlock", "not-freed"}
+var lock = []string{"granted-early", "double-grant", "wrong-release", "false-belief", "revoked-early", "false-loss", "expired-grant", "token-regression", "token-reuse", "deadlock", "not-freed"}
 
 // written are those of what it protects.
 var written = []string{"stale-write", "lost-update", "nonlinearizable"}

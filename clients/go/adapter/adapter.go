@@ -35,8 +35,9 @@ type Lease struct {
 
 // Grant is what an acquire has got. A Token of 0 and a Lease of nil are none.
 type Grant struct {
-	Token int64
-	Lease *Lease
+	Token   int64
+	Lease   *Lease
+	Expired bool // by what the library tells its user, the lock is over
 }
 
 // Abilities are the fields of the protocol that say what the lock can do.
@@ -216,6 +217,9 @@ func (p *Program) acquire(q request) (fields, error) {
 	out := with(fields{"ok": true}, g.Lease)
 	if g.Token != 0 {
 		out["token"] = g.Token
+	}
+	if g.Expired {
+		out["expired"] = true
 	}
 	return out, nil
 }

@@ -54,7 +54,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) 
 		since := adapter.Monotonic()
 		if err := m.LockContext(ctx); err == nil {
 			l.held[key] = m
-			return &adapter.Grant{Lease: l.lease(since)}, nil
+			return &adapter.Grant{Lease: l.lease(since), Expired: !m.Until().After(time.Now())}, nil
 		}
 		select {
 		case <-ctx.Done():

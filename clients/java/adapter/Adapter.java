@@ -39,8 +39,10 @@ public abstract class Adapter {
     /** since is System.nanoTime(), which is CLOCK_MONOTONIC, right before the request that was answered. */
     public record Lease(long leaseMs, long since) {}
 
-    /** What an acquire has got: a token of 0 and a lease of null are none. */
-    public record Grant(long token, Lease lease) {}
+    /** What an acquire has got: a token of 0 and a lease of null are none. expired: by what the library tells its user, the lock is over. */
+    public record Grant(long token, Lease lease, boolean expired) {
+        public Grant(long token, Lease lease) { this(token, lease, false); }
+    }
 
     /** servers are the "host:port" of the Compose file's servers. */
     public record Open(List<String> servers, String client, int ttlMs, Map<String, String> options) {
@@ -141,6 +143,7 @@ public abstract class Adapter {
                 Grant grant = acquired(request);
                 if (grant == null) return failed("timeout", true);
                 if (grant.token != 0) answer.put("token", grant.token);
+                if (grant.expired) answer.put("expired", true);
                 answer.putAll(fields(grant.lease));
             }
             case "renew" -> {

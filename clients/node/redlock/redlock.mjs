@@ -32,7 +32,7 @@ function open(servers, client, ttlMs, options) {
 }
 
 // What the library promises is lock.expiration, on the wall clock. A lock that it returns after that
-// is a lock all the same: it does not look, and leaves that to its user.
+// is a lock all the same: it does not look.
 function promised(lock, asked) {
   const now = monotonic();
   const since = now - Math.round((lease - (lock.expiration - Date.now())) * 1e6);
@@ -50,7 +50,7 @@ async function acquire(key, timeoutMs) {
     return null; // no majority: nobody holds it
   }
   held.set(key, lock);
-  return { ...promised(lock, asked) };
+  return { ...promised(lock, asked), expired: lock.expiration <= Date.now() };
 }
 
 async function renew(key) {
