@@ -1,6 +1,8 @@
 package hunt
 
 import (
+	"fmt"
+
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -28,6 +30,25 @@ func cancelling(t Target) [][]string {
 			"await after A's acquire or 3 leases, acquire, read, write, release",
 			"await B granted or 3 leases, acquire, read, write, release"},
 	}
+}
+
+// cancellingCrowd are the same for a semaphore: one waits while all permits are taken, and one leaves what must not keep a permit.
+func cancellingCrowd(t Target) [][]string {
+	n := len(t.ClientNames())
+	if !t.Cancels || n != t.Permits+2 {
+		return nil
+	}
+	const holds, waits = "acquire, read, work 0.15 leases, work 0.55 leases, release", "await %s or 3 leases, "
+	holder := clientNames[n-2]
+	amid := []string{cancels, holds, fmt.Sprintf(waits, holder+" granted") + "acquire cancelled after 0.3 leases, read, release, acquire, read, work 0.3 leases, release"}
+	onTheWay := []string{cancelsGranted, "acquire cancelled after 0.1 leases, read, release"}
+	for range t.Permits - 1 {
+		amid = append(amid, fmt.Sprintf(waits, "A granted")+holds)
+	}
+	for range t.Permits {
+		onTheWay = append(onTheWay, fmt.Sprintf(waits, "after A's acquire")+"acquire, read, work 0.3 leases, release")
+	}
+	return [][]string{append(amid, fmt.Sprintf(waits, holder+"'s 2nd work")+"acquire, read, release"), onTheWay}
 }
 
 // cancelledRequest is that what B asks for in the acquire that it cancels, or the answer, is late or lost when that is cancelled.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/scenarios"
@@ -29,6 +30,20 @@ func (h *Search) onceMore(p point) (_ point, yes bool) {
 	return p, h.failureCounts[k] < triesOfBusy
 }
 
+// tooSlow says that a run without a fault has no grant, beside other runs, and that the lock was granted in another one: this machine was too busy for
+// what the clients do to get it. What it does with the machine to itself counts.
+func (h *Search) tooSlow(p point, out *Outcome) bool {
+	return p.depth == 0 && !p.alone && h.result.Granted > 0 && slices.ContainsFunc(out.Verdict.Anomalies, func(a checker.Anomaly) bool {
+		return a.Name == "deadlock" && a.Cause == neverGranted
+	})
+}
+
+// tooBusyFor is why a run is discarded that the machine was too busy for.
+const tooBusyFor = "this machine was too busy"
+
+// neverGranted is the cause of a deadlock in whose record no lock was granted.
+const neverGranted = "never-granted"
+
 // observe takes what came of a run. It returns the signatures of what it broke that have to
 // be confirmed.
 func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
@@ -37,6 +52,9 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	h.failures = 0
 	h.lease = max(h.lease, out.Lease)
 	h.result.Runs++
+	if h.tooSlow(p, out) {
+		out.Busy, out.Discarded = true, tooBusyFor
+	}
 	if out.Busy {
 		h.result.Discarded++
 		h.result.Busy++
@@ -44,7 +62,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 			h.retry = append(h.retry, retry{point: again})
 		}
 		if p.id != "" {
-			h.fates[p.id] = fate{what: WasDiscarded, why: "this machine was too busy"}
+			h.fates[p.id] = fate{what: WasDiscarded, why: tooBusyFor}
 		}
 		if h.o.Record != nil && p.again == nil {
 			h.o.Record(Ran{Schedule: key(p.schedule), Point: p.id, Depth: p.depth, Guided: guided, Discarded: out.Discarded, Busy: true, Took: out.Took, Setup: out.Setup})

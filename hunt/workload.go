@@ -140,7 +140,7 @@ func workloads(t Target) []workload {
 	}
 	texts = slices.Concat(texts, forgetful(t), oneLost(t), freeing(t))
 	if t.Permits > 1 {
-		texts = crowd(t.Permits)
+		texts = append(crowd(t.Permits), cancellingCrowd(t)...)
 		for _, text := range [][]string{permitTakenBy(t), permitRenewedBy(t), renewsLateBy(t)} {
 			if text != nil {
 				texts = append(texts, text)

@@ -93,6 +93,7 @@ func checkNotes(t *testing.T, addr string) {
 
 // TestHuntHolds: locks that are right are accused of nothing, and were run.
 func TestHuntHolds(t *testing.T) {
+	const mostUnderWay = 4
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("it takes half a minute")
@@ -114,9 +115,10 @@ func TestHuntHolds(t *testing.T) {
 			x.o.TTL, x.o.Limit, x.o.Out = 500*time.Millisecond, 8*time.Second, t.TempDir()
 			locktest.Hunt(t, x.open, x.o)
 			r := readHunt(t, x.o.Out)
-			// Seven of the programs come after each fault's first turn, for which there may be no time.
+			// Seven of the programs come after each fault's first turn, for which there may be no time. On a slow machine others are still under way
+			// when the time is over.
 			d := r.Depths[0]
-			if r.Runs-r.Discarded < 6 || d.NotReached > 7 || r.TTL != int64(x.o.TTL) || x.o.Fencing != "" && r.Fencing != x.o.Fencing {
+			if r.Runs-r.Discarded < 6 || d.NotReached > 7+mostUnderWay || r.TTL != int64(x.o.TTL) || x.o.Fencing != "" && r.Fencing != x.o.Fencing {
 				t.Errorf("%d runs, %d discarded, without faults %+v; a lease of %v, fencing %s", r.Runs, r.Discarded, d, time.Duration(r.TTL), r.Fencing)
 			}
 			if x.o.Servers != nil {

@@ -3,7 +3,6 @@ package workloads
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -119,8 +118,12 @@ func (a Act) String() string {
 
 // SpanWord stands between the act and its time: "acquire within 500ms", "renew for 5s".
 func (a Act) SpanWord() string {
-	i := slices.IndexFunc(SpanWords, func(w SpanWord) bool { return w.Do == a.Do && w.Cancelled == a.Cancelled })
-	return SpanWords[i].Word
+	for _, w := range SpanWords {
+		if w.Do == a.Do && w.Cancelled == a.Cancelled {
+			return w.Word
+		}
+	}
+	return SpanWords[0].Word // of an act that has no time
 }
 
 // Acts lists what a program can have a scripted client do, in the order of a critical section.
