@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/scenarios"
@@ -33,7 +33,7 @@ func (h *Search) onceMore(p point) (_ point, yes bool) {
 // tooSlow says that a run without a fault has no grant, beside other runs, and that the lock was granted in another one: this machine was too busy for
 // what the clients do to get it. What it does with the machine to itself counts.
 func (h *Search) tooSlow(p point, out *Outcome) bool {
-	return p.depth == 0 && !p.alone && h.result.Granted > 0 && slices.ContainsFunc(out.Verdict.Anomalies, func(a checker.Anomaly) bool {
+	return p.depth == 0 && !p.alone && h.result.Granted > 0 && slices.ContainsFunc(out.Verdict.Anomalies, func(a verdict.Anomaly) bool {
 		return a.Name == "deadlock" && a.Cause == neverGranted
 	})
 }
