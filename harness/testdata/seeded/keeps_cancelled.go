@@ -1,9 +1,6 @@
 package main
 
-import (
-	"errors"
-	"time"
-)
+import "time"
 
 // cancelled is an acquire that its client can cancel. It answers at once then, and leaves a grant that comes after that to late.
 func cancelled(late func(*lock, *hold)) func(*recipe) {
@@ -43,40 +40,12 @@ func cancelled(late func(*lock, *hold)) func(*recipe) {
 	}
 }
 
-// pollUnless is poll, which asks no more when over is closed.
-func pollUnless(l *lock, key string, end time.Time, over <-chan struct{}) (*hold, error) {
-	for {
-		h, err := l.try(key)
-		if err == nil || !errors.Is(err, errTaken) && !errors.Is(err, errNotSent) {
-			return h, err
-		}
-		select {
-		case <-over:
-			return nil, errCancelled
-		default:
-		}
-		if time.Now().After(end) {
-			return nil, errTimeout
-		}
-		nap()
-	}
-}
-
 func init() {
 	// The request under way is not cancelled by the end of the thread or the task that waits for it.
 	plant(bug{
 		name:  "keeps-cancelled",
 		about: "an acquire that was cancelled while its request was under way is granted the lock, and renews it for ever",
-		wrong: cancelled(func(l *lock, h *hold) {
-			for {
-				time.Sleep(l.ttl / 3)
-				if renewAside(l, h) == errNotHeld {
-					return
-				}
-			}
-		}),
-		right: cancelled(func(l *lock, h *hold) {
-			_ = l.free(l, h) // what is not given back ends by itself
-		}),
+		wrong: cancelled(renewForEver),
+		right: cancelled(giveBack),
 	})
 }

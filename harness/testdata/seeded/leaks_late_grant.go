@@ -37,21 +37,24 @@ func abandons(late func(*lock, *hold)) func(*recipe) {
 	}
 }
 
+// What becomes of a grant that nobody waits for any more.
+func renewForEver(l *lock, h *hold) {
+	for {
+		time.Sleep(l.ttl / 3)
+		if renewAside(l, h) == errNotHeld {
+			return
+		}
+	}
+}
+
+func giveBack(l *lock, h *hold) { _ = l.free(l, h) } // what is not given back ends by itself
+
 func init() {
 	// A promise with a time-out around it does not end what it promises.
 	plant(bug{
 		name:  "leaks-late-grant",
 		about: "an acquire that was given up goes on, and its late grant is renewed for ever",
-		wrong: abandons(func(l *lock, h *hold) {
-			for {
-				time.Sleep(l.ttl / 3)
-				if renewAside(l, h) == errNotHeld {
-					return
-				}
-			}
-		}),
-		right: abandons(func(l *lock, h *hold) {
-			_ = l.free(l, h) // what is not given back ends by itself
-		}),
+		wrong: abandons(renewForEver),
+		right: abandons(giveBack),
 	})
 }

@@ -96,11 +96,19 @@ func (l *lock) get(key string, end time.Time) (*hold, error) {
 
 // poll asks until the lock is granted. A request that certainly did not go out, or that
 // was refused, can be made again.
-func poll(l *lock, key string, end time.Time) (*hold, error) {
+func poll(l *lock, key string, end time.Time) (*hold, error) { return pollUnless(l, key, end, nil) }
+
+// pollUnless is poll, which asks no more when over is closed.
+func pollUnless(l *lock, key string, end time.Time, over <-chan struct{}) (*hold, error) {
 	for {
 		h, err := l.try(key)
 		if err == nil || !errors.Is(err, errTaken) && !errors.Is(err, errNotSent) {
 			return h, err
+		}
+		select {
+		case <-over:
+			return nil, errCancelled
+		default:
 		}
 		if time.Now().After(end) {
 			return nil, errTimeout
