@@ -53,20 +53,44 @@ func (g *grant) countedFrom(t int64) (c lateCount, ok bool) {
 	switch r := g.renewed.furthest(t); {
 	case !g.grantedBeyond(t) && r != nil && r.until > t && r.inv >= 0:
 		c = lateCount{of: g, asked: r.inv, sent: r.invT, begun: r.until - r.lease, lease: r.lease}
-	case g.grantedBeyond(t) && g.inv >= 0 && !g.rivalled():
+	case g.grantedBeyond(t) && g.inv >= 0 && !g.rivalled(g.lease):
 		c = lateCount{of: g, asked: g.inv, sent: g.invT, begun: g.since, lease: g.lease}
 		if !g.foundFree() {
 			c.sent, c.freed = g.waitedUntil()
 		}
 	}
 	c.end = satAdd(c.sent, c.lease)
-	// A client that waits asks again and again, and which of its requests was granted is not known: none does so only twice in a lease.
-	return c, c.of != nil && (c.freed == nil || c.begun-c.sent >= c.lease/2)
+	return c, c.of != nil && (c.freed == nil || c.polled())
+}
+
+// polled says that the lease had run for so long that the client must have asked once more: a client that waits asks again and again, and none does so
+// only twice in a lease. Which of its requests was granted is not known.
+func (c lateCount) polled() bool { return c.begun-c.sent >= c.lease/2 }
+
+// countedLate finds a lease that a library promised to renew and whose length nothing promises: its client had asked for one that was over as counted from
+// when the lock can have been taken, and not from the answer, which came late. The newer client had waited for that end.
+func (n *holdRules) countedLate(d doublePair) (c lateCount, ok bool) {
+	g := d.older[0]
+	if len(d.older) > 1 || !g.watchdog || !g.hasNoLease() || n.ttl == 0 || g.inv < 0 || d.newer.inv < 0 || g.rivalled(n.ttl) {
+		return c, false
+	}
+	c = lateCount{of: g, asked: g.inv, sent: g.invT, begun: g.okT, lease: n.ttl}
+	if !g.foundFree() {
+		c.sent, c.freed = g.waitedUntil()
+	}
+	c.end = satAdd(c.sent, c.lease)
+	return c, c.begun-c.sent >= c.lease/4 && (c.freed == nil || c.polled()) && c.spentBefore(d.newer)
+}
+
+// spentBefore says that the newer client had waited for the end of the lease, and was granted the lock at about that time.
+func (c lateCount) spentBefore(newer *grant) bool {
+	after := newer.okT - satAdd(c.sent, int64(spent*float64(c.lease)))
+	return newer.invT <= c.end && after >= 0 && after <= c.lease/2
 }
 
 // rivalled says that another client may have had the lock before g, by a request whose answer came later than g's, or is not known. Who has the lock when
 // is not known then.
-func (g *grant) rivalled() bool {
+func (g *grant) rivalled(lease int64) bool {
 	k := g.lock
 	later := k.grants[g.n+1 : min(len(k.grants), int(g.n)+1+maxBetween)]
 	if slices.ContainsFunc(later, func(o *grant) bool { return o.process != g.process && o.inv >= 0 && o.invT < g.invT }) {
@@ -74,7 +98,7 @@ func (g *grant) rivalled() bool {
 	}
 	n, _ := slices.BinarySearchFunc(k.acquires, g.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	return slices.ContainsFunc(k.acquires[max(0, n-maxBetween):n], func(o *op) bool {
-		return o.process != g.process && o.typ == tInfo && satAdd(o.endT, g.lease) > g.invT
+		return o.process != g.process && o.typ == tInfo && satAdd(o.endT, lease) > g.invT
 	})
 }
 
@@ -111,6 +135,29 @@ func (g *grant) waitedUntil() (since int64, last *grant) {
 		}
 	}
 	return since, last
+}
+
+// unpromisedWords say so of a lease that nothing promises.
+func (c lateCount) unpromisedWords() string {
+	since := "its client asked for it"
+	if c.freed != nil {
+		since = fmt.Sprintf("%s's was over", c.freed.process)
+	}
+	return fmt.Sprintf("; counted from when %s, %s before the answer, %s's lease of %s was over", since, dur(c.begun-c.sent), c.of.process, dur(c.lease))
+}
+
+func (c lateCount) unpromisedEvidence(newer *grant) []int32 {
+	refs := []int32{c.asked, newer.inv}
+	atOnce := c
+	atOnce.sent, atOnce.end = c.of.invT, satAdd(c.of.invT, c.lease)
+	switch g := c.freed; {
+	case g == nil, atOnce.spentBefore(newer): // it tells as much if the client had waited for no other
+	case g.release != nil && g.release.invT == c.sent && g.release.inv >= 0:
+		refs = append(refs, g.ok, g.release.inv)
+	default:
+		refs = append(refs, g.ok, g.promiseEvidence(g.promised-1))
+	}
+	return refs
 }
 
 // words say when the lease had been over before t.

@@ -52,6 +52,12 @@ func findDoubleGrants(an *analysis) []Anomaly {
 		case an.holdRules.unrenewed(d):
 			a.Cause = notRenewed
 			a.Explanation += fmt.Sprintf("; the library of %s had promised to renew the lock by itself, and the lease that its client had asked for was over", d.older[0].process)
+		default:
+			if c, ok := an.holdRules.countedLate(d); ok {
+				a.Cause = countedLate
+				a.Explanation += c.unpromisedWords()
+				refs = append(refs, c.unpromisedEvidence(newer)...)
+			}
 		}
 		if l, ok := late[newer]; ok {
 			a.Cause, why = lateRelease, l.why

@@ -168,6 +168,8 @@ var advices = []advice{
 	{"double-grant", "freed-more", nil, "a release freed more of the lock than its client gave back: an inner entry, a reader's share or a permit that it no longer had freed what others still held",
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
+	{"double-grant", "counted-late", nil, "a client's library counted the lease from an answer that came late: for the service it was over before",
+		"count a lease from before the request that takes or renews it, and give up the lock when it is over by that", "guides/mitigations.md#lost-answer"},
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
 	{"double-grant", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},

@@ -144,6 +144,7 @@ func TestAdviceFits(t *testing.T) {
 		{"the last of several permits, at once", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(ms), "at the same moment", "one-step", false},
 		{"the last of several permits, one after the other", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, permits(0), "more clients in than there are permits", "one-step", false},
 		{"permits without leases", checker.Group{Name: "double-grant"}, Run{}, []checker.Anomaly{{Name: "double-grant", Sizes: map[string]int64{"permits": 2}}}, "more clients in than there are permits", "one-step", false},
+		{"a lease that a library counts from the answer", checker.Group{Name: "double-grant", Cause: "counted-late"}, Run{}, []checker.Anomaly{{Suspect: by("pause", verdict.OnServer)}}, "counted the lease from an answer", "lost-answer", false},
 		{"a mutex without leases", checker.Group{Name: "double-grant"}, Run{}, []checker.Anomaly{{Name: "double-grant"}}, "to two clients at once", "one-step", false},
 		{"rounded down", checker.Group{Name: "granted-early", Cause: "rounded"}, Run{}, early(9, flat(21*ms), by("clock", verdict.OnClient)), "less than a millisecond before its time", "short-lease", false},
 		{"an inner release", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, []checker.Anomaly{{Name: "granted-early", Sizes: map[string]int64{"since_inner": 24e6, "since_entry": 1e8, "lease": 25e7, "remaining": 15e7}}}, "right after its holder had released an inner entry", "wrong-release", false},

@@ -122,6 +122,7 @@ var table = []AnomalyInfo{
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
 		Doc: "the service granted the lock while another client held it, and no lease, fault or release excuses that",
 		Causes: []Cause{freedForGood, moreFreed, letEnd,
+			{Name: "counted-late", Says: "the client's library, which renews leases by itself, counted the lease from the answer, which came late", Bug: true, OwnStep: true, Precise: true},
 			{Name: "late-release", Says: "a third client's release of an earlier grant came late, and may have freed the lock", Bug: true, OwnStep: true}}},
 	{Name: "wrong-release", Property: Exclusion, Depth: 1, OwnStep: true,
 		Doc: "the release of a client that no longer held the lock freed another client's lock",

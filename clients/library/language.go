@@ -34,7 +34,6 @@ type language struct {
 	registry  string
 	command   func(p program, dir string) (string, error)
 	cold      time.Duration // see clients.Library
-	cancels   bool          // all acquires can be cancelled
 	// archive, if there is one, uses what clients have told to make later ones start sooner.
 	archive func(ctx context.Context, dir string) (made bool, err error)
 }
@@ -98,7 +97,7 @@ var (
 			return []string{p.folder + "/go.mod.tmpl", p.folder + "/go.sum", p.folder + "/main.go"}
 		},
 		tools: []tool{{"go", "https://go.dev/doc/install, or apt install golang where that is new enough"}},
-		build: buildGo, published: publishedGo, cancels: true,
+		build: buildGo, published: publishedGo,
 		command: func(p program, dir string) (string, error) {
 			return shell(p, filepath.Join(dir, "client")), nil
 		},

@@ -56,7 +56,7 @@ func (l line) info(version string) clients.Info {
 	}
 	p := program{line: l, lock: name, version: version}
 	return clients.Info{
-		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms && (l.vague == nil || !l.vague.MatchString(version)), Holds: l.holds, Downgrades: l.downgrades, Cancels: l.cancels || l.language.cancels, MinTTL: l.minTTL, Options: l.options,
+		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms && (l.vague == nil || !l.vague.MatchString(version)), Holds: l.holds, Downgrades: l.downgrades, Cancels: l.cancels, MinTTL: l.minTTL, Options: l.options,
 		Library: &clients.Library{
 			Language: l.language.name, Name: l.library, Version: version, Promises: l.promises, Cannot: l.cannot,
 			At: func(version string) (clients.Info, error) {

@@ -87,11 +87,19 @@ func curatorLines() []line {
 	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption(), listenerOption(), scaledTimeouts}
 	multi := of("curator-multi", "multi", "InterProcessMultiLock over two mutexes on ZooKeeper, of which it needs both")
 	multi.promises = append(slices.Clip(multi.promises), "https://curator.apache.org/docs/recipes-multi-shared-lock")
+	election := func(name, variant, about, page string) line {
+		l := of(name, variant, about)
+		l.program, l.holds, l.options = "CuratorElections", true, []clients.Option{scaledTimeouts}
+		l.promises = []string{"https://curator.apache.org/docs/" + page, "https://curator.apache.org/docs/errors"}
+		return l
+	}
 	return []line{
 		of("curator", "mutex", "InterProcessMutex on ZooKeeper"),
 		of("curator-semaphore-mutex", "semaphore-mutex", "InterProcessSemaphoreMutex on ZooKeeper: a mutex that is not reentrant"),
 		multi,
 		rw, semaphore,
+		election("curator-latch", "latch", "LeaderLatch on ZooKeeper: who leads holds the lock", "recipes-leader-latch"),
+		election("curator-selector", "selector", "LeaderSelector on ZooKeeper: who leads holds the lock", "recipes-leader-election"),
 	}
 }
 

@@ -78,5 +78,9 @@ func moreNodeLines() []line {
 			name: "node-etcd3", about: "etcd3's Lock: a key under a lease that the library keeps alive, in whole seconds",
 			language: nodeLanguage, folder: "etcd3", program: "lock", library: "etcd3", version: "1.1.2", cluster: "etcd",
 			minTTL: time.Second, promises: []string{"https://microsoft.github.io/etcd3/classes/lock.html"},
+		}, {
+			name: "node-etcd3-election", about: "etcd3's Election: who leads holds the lock, by a key under a lease that the library keeps alive, in whole seconds",
+			language: nodeLanguage, folder: "etcd3", program: "election", library: "etcd3", version: "1.1.2", cluster: "etcd",
+			cancels: true, minTTL: time.Second, promises: []string{"https://microsoft.github.io/etcd3/classes/election.html"},
 		}}
 }

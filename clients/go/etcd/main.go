@@ -1,14 +1,17 @@
 //go:build library
 
-// etcd's concurrency.Mutex (https://etcd.io), in a program of its own: in any version from 3.5 on.
+// etcd's concurrency.Mutex and concurrency.Election (https://etcd.io), in a program of its own: in any version from 3.5 on.
+// The argument "election" stands for the latter, of which who leads holds the lock.
 //
 // Its documentation (https://pkg.go.dev/go.etcd.io/etcd/client/v3/concurrency) says that a Mutex "implements the sync
 // Locker interface with etcd": a lock that lasts for as long as the session of its client, which the
-// library keeps alive.
+// library keeps alive. An Election has one leader: Campaign returns when its caller "is elected", and Resign "lets a leader
+// start a new election".
 package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -20,7 +23,17 @@ import (
 
 type session struct{ *concurrency.Session }
 
-func (s session) Mutex(prefix string) etcdlock.Mutex { return concurrency.NewMutex(s.Session, prefix) }
+func (s session) Mutex(prefix string) etcdlock.Mutex {
+	if len(os.Args) > 1 && os.Args[1] == "election" {
+		return election{concurrency.NewElection(s.Session, prefix)}
+	}
+	return concurrency.NewMutex(s.Session, prefix)
+}
+
+type election struct{ *concurrency.Election }
+
+func (e election) Lock(ctx context.Context) error   { return e.Campaign(ctx, "picklock") }
+func (e election) Unlock(ctx context.Context) error { return e.Resign(ctx) }
 
 func (s session) Close() {
 	client := s.Client()

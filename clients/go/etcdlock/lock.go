@@ -116,6 +116,9 @@ func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) 
 		if l.session != nil {
 			l.drop()
 		}
+		if ctx.Err() != nil { // its user has given up, and what it leaves ends with the session
+			return nil, nil
+		}
 		return nil, err
 	}
 	g := &grant{m, make(chan struct{})}

@@ -36,8 +36,8 @@ func (silent) Printf(string, ...any) {}
 func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 	zk.DefaultLogger = silent{}
 	l.servers, l.ttl, l.connections, l.held = o.Servers, o.TTL, map[string]*zk.Conn{}, map[string]*zk.Lock{}
-	// A node that could be deleted was there until then.
-	return adapter.Loaded(adapter.Abilities{"lease": false, "confirms": true}, "github.com/go-zookeeper/zk"), nil
+	// A node that could be deleted was there until then. Lock has no context, so that nobody can cancel it.
+	return adapter.Loaded(adapter.Abilities{"lease": false, "confirms": true, "cancels": false}, "github.com/go-zookeeper/zk"), nil
 }
 
 func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) {

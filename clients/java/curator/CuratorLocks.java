@@ -12,6 +12,7 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.framework.state.ConnectionState;
+import org.apache.curator.framework.state.ConnectionStateListener;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
@@ -52,20 +53,12 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
             default -> throw new NotSent("option listener=" + listener + ": want suspended, lost or none");
         };
         permits = Integer.parseInt(request.option("permits", "2"));
-        client = CuratorFrameworkFactory.builder()
-            .connectString(String.join(",", request.servers()))
-            .sessionTimeoutMs(request.ttlMs())
-            .connectionTimeoutMs(scaled(request, 15_000, 250))
-            .retryPolicy(new ExponentialBackoffRetry(scaled(request, 1000, 20), 3)) // that of the documentation's first example
-            .build();
-        client.getConnectionStateListenable().addListener((c, state) -> {
+        client = connected(request, (c, state) -> {
             if (losing.contains(state)) {
                 held.keySet().forEach(this::lost);
                 leases.keySet().forEach(this::lost);
             }
         });
-        client.start();
-        client.blockUntilConnected(10, TimeUnit.SECONDS);
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", false);
         abilities.put("cancels", true);
@@ -73,6 +66,20 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
         if (type.equals("semaphore")) abilities.put("permits", permits);
         if (type.equals("rw")) abilities.put("downgrades", true);
         return loaded(abilities, "org.apache.curator", "curator-recipes");
+    }
+
+    /** A client of ZooKeeper whose session is as long as the lease. */
+    static CuratorFramework connected(Open request, ConnectionStateListener listener) throws InterruptedException {
+        CuratorFramework client = CuratorFrameworkFactory.builder()
+            .connectString(String.join(",", request.servers()))
+            .sessionTimeoutMs(request.ttlMs())
+            .connectionTimeoutMs(scaled(request, 15_000, 250))
+            .retryPolicy(new ExponentialBackoffRetry(scaled(request, 1000, 20), 3)) // that of the documentation's first example
+            .build();
+        client.getConnectionStateListenable().addListener(listener);
+        client.start();
+        client.blockUntilConnected(10, TimeUnit.SECONDS);
+        return client;
     }
 
     private static final int SESSION = 60_000; // ms, Curator's own
