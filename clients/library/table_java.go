@@ -150,7 +150,7 @@ func registryLines() []line {
 		{
 			name: "fabric8", about: "fabric8's LeaderElector on a Kubernetes Lease, which it renews, in whole seconds",
 			language: javaLanguage, folder: "fabric8", program: "LeaderElection", library: "io.fabric8:kubernetes-client", version: "8.0.0", cluster: "kubernetes",
-			minTTL:   time.Second,
+			cancels: true, minTTL: time.Second,
 			promises: []string{"https://javadoc.io/doc/io.fabric8/kubernetes-client-api/8.0.0/io/fabric8/kubernetes/client/extended/leaderelection/LeaderElector.html"},
 			options: []clients.Option{{
 				Name: "identity", About: "by what an elector is known: each by a name of its own (grant), or all of a process by one, as by the name of a pod (client)",
@@ -159,6 +159,12 @@ func registryLines() []line {
 				Name: "release", About: "releaseOnCancel: a leader that stops frees the Lease; no: it stays taken until it has ended",
 				Default: "yes", Check: adapter.Checks(adapter.ParseSwitch),
 			}},
+		},
+		{
+			name: "kubernetes-java", about: "the LeaderElector of Kubernetes' official client for Java on a Lease, which it renews, in whole seconds",
+			language: javaLanguage, folder: "kubernetes", program: "KubernetesElection", library: "io.kubernetes:client-java-extended", version: "25.0.0", cluster: "kubernetes",
+			cancels: true, minTTL: time.Second,
+			promises: []string{"https://github.com/kubernetes-client/java/blob/v25.0.0/extended/src/main/java/io/kubernetes/client/extended/leaderelection/LeaderElector.java"},
 		},
 		{
 			name: "dynamodb-lock-client", about: "Amazon's lock client for DynamoDB with its heartbeats; its session monitor's call is the loss",
@@ -173,7 +179,7 @@ func registryLines() []line {
 		{
 			name: "jetcd", about: "jetcd's Lock on etcd, under a lease that the library keeps alive, in whole seconds",
 			language: javaLanguage, folder: "jetcd", program: "JetcdLocks", library: "io.etcd:jetcd-core", version: "0.8.7", cluster: "etcd",
-			minTTL: time.Second, promises: []string{"https://javadoc.io/doc/io.etcd/jetcd-core/0.8.7/io/etcd/jetcd/Lock.html"},
+			cancels: true, minTTL: time.Second, promises: []string{"https://javadoc.io/doc/io.etcd/jetcd-core/0.8.7/io/etcd/jetcd/Lock.html"},
 		},
 	}
 }

@@ -46,6 +46,7 @@ public class LeaderElection extends Adapter implements AutoCloseable {
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", false);
         abilities.put("watchdog", true);
+        abilities.put("cancels", true);
         abilities.put("lingers", !releases);
         return loaded(abilities, "io.fabric8", "kubernetes-client", KubernetesClient.class);
     }
@@ -179,9 +180,10 @@ public class LeaderElection extends Adapter implements AutoCloseable {
         election.start();
         try {
             election.led.get(timeoutMs, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException e) {
+        } catch (TimeoutException | InterruptedException e) {
             if (election.inVain()) {
                 election.end().get(); // if it leads in the last moment, it stops
+                if (e instanceof InterruptedException) throw e;
                 if (election.lock.open() != null) throw new Unknown(election.lock.open().toString());
                 return null;
             }

@@ -38,6 +38,7 @@ public class JetcdLocks extends Adapter implements AutoCloseable {
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", false);
         abilities.put("watchdog", true);
+        abilities.put("cancels", true);
         return loaded(abilities, "io.etcd", "jetcd-core", Client.class);
     }
 
@@ -72,10 +73,11 @@ public class JetcdLocks extends Adapter implements AutoCloseable {
             held.put(key, new Held(lease, got.getKey(), alive));
             if (over.contains(lease)) lost(key); // before the grant was noted
             return new Grant(0, null);
-        } catch (TimeoutException | ExecutionException e) { // it waits on at the server: without its lease it cannot
+        } catch (TimeoutException | ExecutionException | InterruptedException e) { // it waits on at the server: without its lease it cannot
             asked.cancel(true);
             revoke(lease, alive);
             if (e instanceof ExecutionException) throw new Unknown(e.toString());
+            if (e instanceof InterruptedException) throw e;
             return null;
         }
     }
