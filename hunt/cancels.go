@@ -2,6 +2,7 @@ package hunt
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/picklock/picklock/history"
 	"github.com/picklock/picklock/scenarios"
@@ -32,7 +33,10 @@ func cancelling(t Target) [][]string {
 	}
 }
 
-// cancellingCrowd are the same for a semaphore: one waits while all permits are taken, and one leaves what must not keep a permit.
+// cancelledIn is how long a client waits and cancels in leases, in all: the permits are taken for longer.
+const cancelledIn = 0.4
+
+// cancellingCrowd are the same for a semaphore: one waits while all permits are taken, as often as there are permits, and one leaves what must not keep a permit.
 func cancellingCrowd(t Target) [][]string {
 	n := len(t.ClientNames())
 	if !t.Cancels || n != t.Permits+2 {
@@ -40,7 +44,9 @@ func cancellingCrowd(t Target) [][]string {
 	}
 	const holds, waits = "acquire, read, work 0.15 leases, work 0.55 leases, release", "await %s or 3 leases, "
 	holder := clientNames[n-2]
-	amid := []string{cancels, holds, fmt.Sprintf(waits, holder+" granted") + "acquire cancelled after 0.3 leases, read, release, acquire, read, work 0.3 leases, release"}
+	// A permit that a cancelled acquire keeps is missed by nobody as long as there is another one.
+	each := fmt.Sprintf("acquire cancelled after %.2g leases, read, release, ", cancelledIn/float64(t.Permits))
+	amid := []string{cancels, holds, fmt.Sprintf(waits, holder+" granted") + strings.Repeat(each, t.Permits) + "acquire, read, work 0.3 leases, release"}
 	onTheWay := []string{cancelsGranted, "acquire cancelled after 0.1 leases, read, release"}
 	for range t.Permits - 1 {
 		amid = append(amid, fmt.Sprintf(waits, "A granted")+holds)

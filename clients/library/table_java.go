@@ -19,6 +19,10 @@ var scaledTimeouts = clients.Option{
 }
 
 func javaLines() []line {
+	wait := clients.Option{
+		Name: "wait", About: "how it waits: by a call that is told for how long (library), or by one that waits for ever, until its user interrupts it when the time is over (forever)",
+		Default: "library", Check: adapter.Checks(adapter.OneOf("library", "forever")),
+	}
 	redisson := line{
 		language: javaLanguage, folder: "redisson", program: "RedissonLocks", library: "org.redisson:redisson", version: "4.7.0", cluster: "redis",
 		confirms: true, vague: regexp.MustCompile(`^([12]|3\.([0-9]|10))\.`), holds: true, cancels: true, minTTL: time.Second, promises: []string{redissonDocs},
@@ -32,7 +36,7 @@ func javaLines() []line {
 		}, {
 			Name: "threads", About: "which of its threads take the lock: one, or each grant has its own (each), as in a pool",
 			Default: "one", Check: adapter.Checks(adapter.OneOf("one", "each")),
-		}, scaledTimeouts},
+		}, wait, scaledTimeouts},
 	}
 	of := func(name, variant, about string) line {
 		l := redisson
@@ -46,15 +50,16 @@ func javaLines() []line {
 	fair := of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line")
 	fair.confirms = false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
-	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption(), scaledTimeouts}
+	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption(), wait, scaledTimeouts}
 	several := func(name, variant, about string) line {
 		l := of(name, variant, about)
 		l.cluster, l.holds = "redlock", false
 		l.cannot = map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonMultiLock.tryLock)"}
-		l.options = append(slices.Clip(redisson.options), clients.Option{
-			Name: "wait", About: "who waits for the lock: the library, in tryLock, or its user, who calls tryLock with a waitTime of -1 again and again",
-			Default: "library", Check: adapter.Checks(adapter.OneOf("library", "user")),
-		})
+		l.options = slices.Clone(redisson.options)
+		l.options[slices.IndexFunc(l.options, func(o clients.Option) bool { return o.Name == wait.Name })] = clients.Option{
+			Name: wait.Name, About: "who waits for the lock: the library, in tryLock, or its user, who calls tryLock with a waitTime of -1 again and again",
+			Default: wait.Default, Check: adapter.Checks(adapter.OneOf("library", "user")),
+		}
 		return l
 	}
 	redlock := several("redisson-redlock", "redlock", "RedissonRedLock over independent Redis nodes, of which it needs more than half")

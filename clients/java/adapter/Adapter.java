@@ -186,12 +186,12 @@ public abstract class Adapter {
     }
 
     /** Interrupts the thread that makes it after a time, if that is not over by then. */
-    private static final class Interrupt implements Runnable {
+    protected static final class Interrupt implements Runnable {
         private final Thread whom = Thread.currentThread();
         private final long afterMs;
         private boolean over, came;
 
-        Interrupt(long afterMs) {
+        protected Interrupt(long afterMs) {
             this.afterMs = afterMs;
             Thread clock = new Thread(this);
             clock.setDaemon(true);
@@ -211,10 +211,10 @@ public abstract class Adapter {
             if (came) whom.interrupt();
         }
 
-        synchronized boolean came() { return came; }
+        protected synchronized boolean came() { return came; }
 
         /** No interrupt comes after this, and one that was not noticed is forgotten. */
-        void over() {
+        protected void over() {
             synchronized (this) {
                 over = true;
                 notifyAll();

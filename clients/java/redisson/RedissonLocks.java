@@ -52,14 +52,17 @@ import org.redisson.config.SentinelServersConfig;
  *
  * Of redlock and multi it promises what it does of the locks that they group (MultiLock and RedLock, same page).
  * An unlock of redlock says nothing of its outcome. One of multi fails where one of its locks is another's.
- * Option wait: who waits for them. library: tryLock with the time there is; user: whoever calls tryLock with a
- * waitTime of -1, which is the library's word for none, again and again.
+
+ * Option wait. library: tryLock, or tryAcquire of a semaphore, with the time there is. forever: lockInterruptibly, or
+ * acquire, whose user interrupts it when the time is over: not of redlock and multi, which wait on. user, of these two:
+ * who calls tryLock with a waitTime of -1, which is the library's word for none, again and again.
  */
 public class RedissonLocks extends Adapter implements AutoCloseable {
     private final String type;
     private final List<RedissonClient> clients = new ArrayList<>(); // of redlock and multi one a server
     private RedissonClient redisson; // the first
-    private boolean watchdog, waits, scaled;
+    private boolean watchdog, scaled;
+    private String wait;
     private int ttl, permits, nested;
     private final Map<String, RLock> held = new HashMap<>();
     private boolean threads; // each grant has its own
@@ -74,7 +77,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         permits = Integer.parseInt(request.option("permits", "2"));
         nested = Integer.parseInt(request.option("nested", "1"));
         threads = request.option("threads", "one").equals("each");
-        waits = request.option("wait", "library").equals("library");
+        wait = request.option("wait", "library");
         scaled = request.option("timeouts", "scaled").equals("scaled");
         if (type.equals("sentinel")) {
             Config config = config();
@@ -208,9 +211,9 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         }
     }
 
-    /** waits: the library does; else this, which thereby knows when the try began that was granted. */
+    /** If the user waits, it is known when the try began that was granted. */
     private Grant acquired(String key, long timeoutMs, boolean shared) throws Exception {
-        if (waits) return tried(key, timeoutMs, shared);
+        if (!wait.equals("user")) return tried(key, timeoutMs, shared);
         long end = System.nanoTime() + timeoutMs * 1_000_000;
         while (true) {
             Grant grant = tried(key, -1, shared);
@@ -226,7 +229,8 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
             if (type.equals("semaphore")) {
                 RPermitExpirableSemaphore all = redisson.getPermitExpirableSemaphore(key);
                 all.trySetPermits(permits);
-                String id = all.tryAcquire(timeoutMs, ttl, TimeUnit.MILLISECONDS);
+                String id = wait.equals("forever")
+                    ? interrupted(timeoutMs, () -> all.acquire(ttl, TimeUnit.MILLISECONDS)) : all.tryAcquire(timeoutMs, ttl, TimeUnit.MILLISECONDS);
                 if (id == null) return null;
                 ids.put(key, id);
                 return new Grant(0, lease);
@@ -250,8 +254,26 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         }
     }
 
-    private boolean take(RLock lock, long timeoutMs) throws InterruptedException {
+    private boolean take(RLock lock, long timeoutMs) throws Exception {
+        if (wait.equals("forever") && timeoutMs > 0) return interrupted(timeoutMs, () -> {
+            if (watchdog) lock.lockInterruptibly();
+            else lock.lockInterruptibly(ttl, TimeUnit.MILLISECONDS);
+            return true;
+        }) != null;
         return watchdog ? lock.tryLock(timeoutMs, TimeUnit.MILLISECONDS) : lock.tryLock(timeoutMs, ttl, TimeUnit.MILLISECONDS);
+    }
+
+    /** Calls what knows no limit, and interrupts it when the time is over: then it returns null. */
+    private static <T> T interrupted(long timeoutMs, Callable<T> call) throws Exception {
+        Interrupt limit = new Interrupt(timeoutMs);
+        try {
+            return call.call();
+        } catch (InterruptedException e) {
+            if (limit.came()) return null;
+            throw e;
+        } finally {
+            limit.over();
+        }
     }
 
     /** The lock of a key. Older versions do not have all of them. */
