@@ -94,7 +94,7 @@ func curatorLines() []line {
 	multi.promises = append(slices.Clip(multi.promises), "https://curator.apache.org/docs/recipes-multi-shared-lock")
 	election := func(name, variant, about, page string) line {
 		l := of(name, variant, about)
-		l.program, l.holds, l.options = "CuratorElections", true, []clients.Option{scaledTimeouts}
+		l.program, l.options = "CuratorElections", []clients.Option{scaledTimeouts}
 		l.promises = []string{"https://curator.apache.org/docs/" + page, "https://curator.apache.org/docs/errors"}
 		return l
 	}

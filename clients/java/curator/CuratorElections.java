@@ -16,7 +16,8 @@ import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter
  * Its documentation (5.9.0, https://curator.apache.org/docs/recipes-leader-latch and
  * https://curator.apache.org/docs/recipes-leader-election) promises that there is one leader, and that its user is told
  * when the connection is in trouble: a latch calls notLeader by itself, and a selector interrupts takeLeadership if its
- * listener is the LeaderSelectorListenerAdapter, which the documentation strongly recommends.
+ * listener is the LeaderSelectorListenerAdapter, which the documentation strongly recommends. hasLeadership tells what
+ * the client remembers, and is not asked.
  *
  * A participant that has lost its leadership stays in the election, as such a service does, and may lead again when its
  * user next waits for that. If it leads while nobody waits for it, it gives the leadership up. It leaves the election if its
@@ -34,7 +35,6 @@ public class CuratorElections extends Adapter implements AutoCloseable {
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", false);
         abilities.put("cancels", true);
-        abilities.put("holds", true);
         return loaded(abilities, "org.apache.curator", "curator-recipes");
     }
 
@@ -59,9 +59,6 @@ public class CuratorElections extends Adapter implements AutoCloseable {
 
         /** Whether it leaves the election if it leads while nobody waits for that. */
         abstract boolean leavesUnwanted();
-
-        /** What the library says if it is asked. */
-        abstract boolean hasLeadership();
 
         /** Has it lead for its user from now on, unless it leaves the election. */
         synchronized boolean want() { return wanted = !gone; }
@@ -114,8 +111,6 @@ public class CuratorElections extends Adapter implements AutoCloseable {
         }
 
         synchronized int term() { return term; }
-
-        synchronized boolean holds() { return granted && hasLeadership(); }
     }
 
     private static final long RETRY_NS = 20_000_000;
@@ -146,8 +141,6 @@ public class CuratorElections extends Adapter implements AutoCloseable {
         void resign() throws Exception { leave(); }
 
         boolean leavesUnwanted() { return true; }
-
-        boolean hasLeadership() { return latch.hasLeadership(); }
 
         @Override
         public void isLeader() {
@@ -202,8 +195,6 @@ public class CuratorElections extends Adapter implements AutoCloseable {
         void resign() {} // lead returns
 
         boolean leavesUnwanted() { return false; } // lead returns at once
-
-        boolean hasLeadership() { return selector.hasLeadership(); }
     }
 
     private static String path(String key) { return "/picklock/" + key; }
@@ -236,11 +227,6 @@ public class CuratorElections extends Adapter implements AutoCloseable {
         if (of == null || !of.gaveUp()) return false;
         of.resign();
         return true;
-    }
-
-    public boolean holds(String key) {
-        Participant of = participants.get(key);
-        return of != null && of.holds();
     }
 
     public void close() { client.close(); }
