@@ -54,7 +54,9 @@ func cancellingCrowd(t Target) [][]string {
 	for range t.Permits {
 		onTheWay = append(onTheWay, fmt.Sprintf(waits, "after A's acquire")+"acquire, read, work 0.3 leases, release")
 	}
-	return [][]string{append(amid, fmt.Sprintf(waits, holder+"'s 2nd work")+"acquire, read, release"), onTheWay}
+	// Before that, the last client would stand in line between two of them.
+	over := scenarios.Trigger{Client: clientNames[1], Do: history.Acquire, Nth: t.Permits + 1}
+	return [][]string{append(amid, fmt.Sprintf(waits, over)+"acquire, read, release"), onTheWay}
 }
 
 // cancelledRequest is that what B asks for in the acquire that it cancels, or the answer, is late or lost when that is cancelled.
