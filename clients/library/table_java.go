@@ -20,7 +20,7 @@ var scaledTimeouts = clients.Option{
 
 func javaLines() []line {
 	wait := clients.Option{
-		Name: "wait", About: "how it waits: by a call that is told for how long (library), or by one that waits for ever, until its user interrupts it when the time is over (forever)",
+		Name: "wait", About: "how it waits: by a call with a wait time (library), or by one without, which its user interrupts when the time is over (forever)",
 		Default: "library", Check: adapter.Checks(adapter.OneOf("library", "forever")),
 	}
 	redisson := line{

@@ -117,7 +117,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) 
 			l.drop()
 		}
 		if ctx.Err() != nil { // its user has given up, and what it leaves ends with the session
-			return nil, nil
+			err = nil
 		}
 		return nil, err
 	}
