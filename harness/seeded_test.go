@@ -41,6 +41,7 @@ var bugs = []kept{
 	{"deletes-by-pattern", "hunt none", "granted-early"},
 	{"downgrade-in-two-steps", "hunt pause:client", "granted-early"},
 	{"entry-keeps-lease", "hunt none", "granted-early"},
+	{"expires-from-first-try", "hunt none", "expired-grant"},
 	{"extends-blindly", "late-renewal", "false-belief"},
 	{"extensions-add-up", "hunt kill:client", "deadlock"},
 	{"fail-open", "--faults partition:client:servers --duration 10s", "granted-early"},

@@ -60,6 +60,7 @@ type hold struct {
 	stop       chan struct{} // of a watchdog
 	outer      *hold         // of a reentrant lock: what it is an entry of
 	over       bool          // of a reentrant lock: it was found to be
+	expired    bool          // the lock says of the grant itself that it is over
 }
 
 // correct is a lock without a known bug: taken in one step, with an end, under a name
@@ -82,7 +83,7 @@ func correct() recipe {
 func (l *lock) get(key string, end time.Time) (*hold, error) {
 	for {
 		h, err := l.acquire(l, key, end)
-		if err != nil || h.lease == 0 || now() < h.since+int64(h.lease) {
+		if err != nil || h.lease == 0 || h.expired || now() < h.since+int64(h.lease) {
 			return h, err
 		}
 		if err := l.free(l, h); err != nil && err != errNotHeld {

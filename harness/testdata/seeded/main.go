@@ -75,6 +75,7 @@ type answer struct {
 	Token    int64  `json:"token,omitempty"`
 	Lease    int64  `json:"lease_ms,omitempty"`
 	Since    int64  `json:"since_ns,omitempty"`
+	Expired  bool   `json:"expired,omitempty"`
 	Held     *bool  `json:"held,omitempty"`
 	Error    string `json:"error,omitempty"`
 	Definite bool   `json:"definite,omitempty"`
@@ -158,7 +159,7 @@ func (l *lock) handle(r request) (answer, error) {
 		if l.granted != nil {
 			l.granted(l, h)
 		}
-		return answer{Token: h.token, Lease: h.lease.Milliseconds(), Since: h.since}, nil
+		return answer{Token: h.token, Lease: h.lease.Milliseconds(), Since: h.since, Expired: h.expired}, nil
 	case "renew":
 		h := l.held[r.Key]
 		if h == nil {
