@@ -22,6 +22,9 @@ type Option struct {
 	// default if it is one of them. "2 leases" is the length of two leases. A hunt tries them
 	// as mitigations.
 	Safer []string
+	// Also is a value that some of the lock's users choose, with the same promises: a hunt tries it
+	// besides the default. "" for none.
+	Also string
 }
 
 // Setting is a value of an option.
@@ -42,6 +45,21 @@ func (i Info) Mitigations(extra map[string]string, ttl time.Duration) []Setting 
 				out = append(out, Setting{o.Name, value})
 			}
 		}
+	}
+	return out
+}
+
+// Other are the settings that some users choose instead of the default, of those options that extra does not give; nil for none.
+func (i Info) Other(extra map[string]string) map[string]string {
+	var out map[string]string
+	for _, o := range i.Options {
+		if _, given := extra[o.Name]; given || o.Also == "" {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[o.Name] = o.Also
 	}
 	return out
 }

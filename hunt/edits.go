@@ -138,7 +138,7 @@ func round(s *scenarios.Span) {
 
 // size orders schedules: fewer faults first, then clients, moves, and simpler words.
 func size(s *scenarios.Scenario) int {
-	n := 10000*len(s.TriggeredFaults) + 1000*len(s.Clients)
+	n := 10000*len(s.TriggeredFaults) + 1000*len(s.Clients) + 100*len(s.Extra)
 	for _, st := range s.TriggeredFaults {
 		if st.Until.Await != nil || st.Until.Move.Client != "" {
 			n++

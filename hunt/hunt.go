@@ -74,10 +74,12 @@ type Target struct {
 	// IgnoreLost: clients go on if their library reports that the lock is lost.
 	IgnoreLost bool
 	Extra      map[string]string
-	Cluster    string // "" for the lock's own
-	Runtime    string // "" for any
-	Servers    []string
-	Roles      bool // one of the servers leads the others
+	// Other are options of the lock with which the workloads are run once more, without a fault.
+	Other   map[string]string
+	Cluster string // "" for the lock's own
+	Runtime string // "" for any
+	Servers []string
+	Roles   bool // one of the servers leads the others
 	// External: the servers run already, and nothing is done to them but to their links with
 	// clients.
 	External bool
@@ -168,7 +170,7 @@ func (t Target) unable() []string {
 func (t Target) schedule(w workload, triggered ...scenarios.TriggeredFault) *scenarios.Scenario {
 	s := &scenarios.Scenario{
 		Name: "schedule", About: "a schedule of picklock hunt", File: "schedule.yaml",
-		Locks: []string{t.Lock}, Fencing: []string{t.Fencing}, Cluster: t.Cluster, Runtime: t.Runtime, Extra: t.Extra,
+		Locks: []string{t.Lock}, Fencing: []string{t.Fencing}, Cluster: t.Cluster, Runtime: t.Runtime, Extra: with(t.Extra, w.extra),
 		TTL: cmp.Or(w.lease, t.TTL), Bound: t.Bound, IgnoreLost: t.IgnoreLost || w.ignores, Programs: map[string]scenarios.Program{}, TriggeredFaults: triggered,
 	}
 	for i, p := range w.programs {

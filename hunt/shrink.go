@@ -148,7 +148,7 @@ type candidate struct {
 // that leave away most; needed is what cannot be left away, as was tried before.
 func (k *shrinker) candidates(s *scenarios.Scenario, tried map[string]bool, p phase, known []string) (all []candidate, needed []string) {
 	listed := map[string]bool{}
-	for at, e := range edits(s) {
+	for at, e := range slices.Concat(editsOfOptions(k.h.o.Target, s), edits(s)) {
 		if e.phase != p || slices.Contains(known, e.what) {
 			continue
 		}

@@ -56,7 +56,7 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 		all := workloads(t)
 		// They take longer than all the others, or show little without a fault: as many schedules with a fault as
 		// there are faults come before them. Other leases tell most of these.
-		rest := leased(t, all)
+		rest := append(leased(t, all), otherwise(t, all)...)
 		for _, w := range all {
 			if len(w.ends) > 0 && !w.soon {
 				rest = append(rest, w)

@@ -31,6 +31,7 @@ type workload struct {
 	soon bool
 	// ignores: its clients go on if their library reports the loss of a lock.
 	ignores bool
+	extra   map[string]string // options of the lock, besides the target's
 }
 
 // outlives says that a section is longer than the lease.

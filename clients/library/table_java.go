@@ -21,7 +21,7 @@ var scaledTimeouts = clients.Option{
 func javaLines() []line {
 	wait := clients.Option{
 		Name: "wait", About: "how it waits: by a call with a wait time (library), or by one without, which its user interrupts when the time is over (forever)",
-		Default: "library", Check: adapter.Checks(adapter.OneOf("library", "forever")),
+		Default: "library", Also: "forever", Check: adapter.Checks(adapter.OneOf("library", "forever")),
 	}
 	redisson := line{
 		language: javaLanguage, folder: "redisson", program: "RedissonLocks", library: "org.redisson:redisson", version: "4.7.0", cluster: "redis",
@@ -32,10 +32,10 @@ func javaLines() []line {
 			Default: "yes", Check: adapter.Checks(adapter.ParseSwitch),
 		}, {
 			Name: "nested", About: "how often an acquire takes the lock, as nested calls of one thread do, and a release unlocks it",
-			Default: "1", Check: adapter.Checks(adapter.ParseCount),
+			Default: "1", Also: "2", Check: adapter.Checks(adapter.ParseCount),
 		}, {
 			Name: "threads", About: "which of its threads take the lock: one, or each grant has its own (each), as in a pool",
-			Default: "one", Check: adapter.Checks(adapter.OneOf("one", "each")),
+			Default: "one", Also: "each", Check: adapter.Checks(adapter.OneOf("one", "each")),
 		}, wait, scaledTimeouts},
 	}
 	of := func(name, variant, about string) line {
@@ -58,7 +58,7 @@ func javaLines() []line {
 		l.options = slices.Clone(redisson.options)
 		l.options[slices.IndexFunc(l.options, func(o clients.Option) bool { return o.Name == wait.Name })] = clients.Option{
 			Name: wait.Name, About: "who waits for the lock: the library, in tryLock, or its user, who calls tryLock with a waitTime of -1 again and again",
-			Default: wait.Default, Check: adapter.Checks(adapter.OneOf("library", "user")),
+			Default: wait.Default, Also: "user", Check: adapter.Checks(adapter.OneOf("library", "user")),
 		}
 		return l
 	}
@@ -144,7 +144,7 @@ func registryLines() []line {
 			promises: []string{"https://javadoc.io/doc/org.quartz-scheduler/quartz/2.5.2/org/quartz/impl/jdbcjobstore/Semaphore.html"},
 			options: []clients.Option{{
 				Name: "by", About: "how it locks the row: select is StdRowLockSemaphore, update is UpdateLockRowSemaphore",
-				Default: "select", Check: adapter.Checks(adapter.OneOf("select", "update")),
+				Default: "select", Also: "update", Check: adapter.Checks(adapter.OneOf("select", "update")),
 			}},
 		},
 		{
@@ -159,7 +159,7 @@ func registryLines() []line {
 			promises: []string{"https://javadoc.io/doc/io.fabric8/kubernetes-client-api/8.0.0/io/fabric8/kubernetes/client/extended/leaderelection/LeaderElector.html"},
 			options: []clients.Option{{
 				Name: "identity", About: "by what an elector is known: each by a name of its own (grant), or all of a process by one, as by the name of a pod (client)",
-				Default: "grant", Safer: []string{"grant"}, Check: adapter.Checks(adapter.OneOf("grant", "client")),
+				Default: "grant", Also: "client", Safer: []string{"grant"}, Check: adapter.Checks(adapter.OneOf("grant", "client")),
 			}, {
 				Name: "release", About: "releaseOnCancel: a leader that stops frees the Lease; no: it stays taken until it has ended",
 				Default: "yes", Check: adapter.Checks(adapter.ParseSwitch),

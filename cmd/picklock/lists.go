@@ -56,13 +56,15 @@ type lockOption struct {
 	Default string `json:"default"`
 	// Safer are the values, other than the default, that a hunt tries as a mitigation.
 	Safer []string `json:"safer,omitempty"`
+	// Also is a value that a hunt tries besides the default.
+	Also string `json:"also,omitempty"`
 }
 
 func lockOptions(i clients.Info) []lockOption {
 	var out []lockOption
 	for _, o := range i.Options {
 		safer := slices.DeleteFunc(slices.Clone(o.Safer), func(value string) bool { return value == o.Default })
-		out = append(out, lockOption{o.Name, o.About, o.Default, safer})
+		out = append(out, lockOption{o.Name, o.About, o.Default, safer, o.Also})
 	}
 	return out
 }
@@ -90,6 +92,9 @@ func (l lockLine) entry() listEntry {
 		values := "default: " + o.Default
 		if len(o.Safer) > 0 {
 			values += "; perhaps safer: " + strings.Join(o.Safer, ", ")
+		}
+		if o.Also != "" {
+			values += "; a hunt also tries: " + o.Also
 		}
 		e.texts = append(e.texts, fmt.Sprintf("--lock-option %s=...: %s (%s)", o.Name, o.About, values))
 	}

@@ -127,7 +127,7 @@ func reference(t *testing.T) map[string]map[string]string {
 			libraries = append(libraries, []string{"`" + l.Name + "`", lib.Language, "`" + lib.Name + "`", lib.Version, strings.Join(pages, " ")})
 		}
 		for _, o := range lockOptions(l) {
-			options = append(options, []string{"`" + l.Name + "`", "`" + o.Name + "`", o.Default, strings.Join(o.Safer, ", "), o.About})
+			options = append(options, []string{"`" + l.Name + "`", "`" + o.Name + "`", o.Default, strings.Join(o.Safer, ", "), o.Also, o.About})
 		}
 	}
 	locks = append(locks, []string{"`exec:COMMAND`", "set by `--cluster`", "if it gives any", "mutex", "a program in any language: [exec protocol](exec.md)"})
@@ -150,7 +150,7 @@ func reference(t *testing.T) map[string]map[string]string {
 		"locks.md": {
 			"locks":     table(locks, "lock", "cluster", "fencing tokens", "kind", "what it is"),
 			"libraries": table(libraries, "lock", "language", "library", "tested version", "what its documentation promises"),
-			"options":   table(options, "lock", "option", "default", "perhaps safer", "what it is"),
+			"options":   table(options, "lock", "option", "default", "perhaps safer", "a hunt also tries", "what it is"),
 		},
 		"faults.md": {"grammar": strings.ReplaceAll(faultGrammar, "\n", " ") + "\n", "faults": table(faults, "fault", "what it does", "how to write it")},
 		"workloads.md": {

@@ -156,6 +156,9 @@ func picture(w *hunt.Counterexample) []string {
 		return nil
 	}
 	var out []string
+	for _, name := range slices.Sorted(maps.Keys(s.Extra)) {
+		out = append(out, fmt.Sprintf("lock option: %s=%s", name, s.Extra[name]))
+	}
 	for _, c := range s.Clients {
 		out = append(out, c+": "+s.Programs[c].String())
 	}

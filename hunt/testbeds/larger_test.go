@@ -26,11 +26,11 @@ func unstartable(t *testing.T, beside int) *testbed {
 // The clients of few schedules are on a testbed of its own, whose keys are no other's.
 func TestWithAll(t *testing.T) {
 	l := unstartable(t, besideOfLarger)
-	all, _, err := l.withAll()
-	if err != nil {
+	if err := l.withAll(); err != nil {
 		t.Fatal(err)
 	}
-	if again, _, err := l.withAll(); again != all || err != nil {
+	all := l.larger.testbed
+	if err := l.withAll(); l.larger.testbed != all || err != nil {
 		t.Errorf("another one the second time: %v", err)
 	}
 	c := all.config
@@ -40,8 +40,8 @@ func TestWithAll(t *testing.T) {
 	if c.Keys == l.config.Keys || c.Sets != besideOfLarger || filepath.Dir(all.log) != c.Dir || c.Dir == l.config.Dir {
 		t.Errorf("%+v", c)
 	}
-	if all, _, _ := unstartable(t, 0).withAll(); all.config.Sets != 1 {
-		t.Errorf("%d runs of a library's clients side by side", all.config.Sets)
+	if l := unstartable(t, 0); l.withAll() != nil || l.larger.testbed.config.Sets != 1 {
+		t.Errorf("%d runs of a library's clients side by side", l.larger.testbed.config.Sets)
 	}
 	if l.count() != 0 || l.close() != nil {
 		t.Error("it runs already")
@@ -61,7 +61,7 @@ func TestLargerCannotStart(t *testing.T) {
 			t.Fatalf("then: %+v, %v", out, err)
 		}
 	}
-	if l.larger.failed != startsOfLarger {
+	if l.larger.failed != startsAside {
 		t.Errorf("it was tried %d times", l.larger.failed)
 	}
 	if out, err := l.Run(t.Context(), &scenarios.Scenario{Clients: []string{"A", "B"}}); out != nil || err == nil {

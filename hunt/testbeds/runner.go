@@ -31,7 +31,7 @@ func (r *runner) Yield() {
 
 // Ready implements hunt.Chooser: what strikes a server begins if a cluster has nothing to do.
 func (r *runner) Ready(s *scenarios.Scenario) bool {
-	ready := harness.OnlyClients(s, r.pool.target.AllClientNames()) || len(r.pool.own) > 0
+	ready := harness.OnlyClients(s, r.pool.target.AllClientNames()) || r.pool.shared.otherOptions(s) != nil || len(r.pool.own) > 0
 	if !ready {
 		r.pool.short.Store(true)
 	}
@@ -56,7 +56,7 @@ func (r *runner) RunAlone(ctx context.Context, s *scenarios.Scenario) (*hunt.Out
 func (r *runner) run(ctx context.Context, s *scenarios.Scenario, wait func(context.Context) bool) (*hunt.Outcome, error) {
 	p := r.pool
 	on := p.shared
-	if !harness.OnlyClients(s, p.target.AllClientNames()) {
+	if !harness.OnlyClients(s, p.target.AllClientNames()) && p.shared.otherOptions(s) == nil {
 		select {
 		case on = <-p.own:
 		default:

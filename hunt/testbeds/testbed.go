@@ -30,7 +30,8 @@ type testbed struct {
 	remote   *harness.RemoteTestbed
 	before   int               // starts of processes that have ended
 	versions map[string]string // of picklock, the library and the servers; nil before the first run
-	larger   larger
+	larger   aside
+	varied   map[string]*aside // by the options of the lock
 }
 
 func (l *testbed) start(ctx context.Context) error {
@@ -82,6 +83,9 @@ func (l *testbed) runWithin(s *scenarios.Scenario) time.Duration {
 
 // Run implements hunt.Runner. A schedule whose lease the lock does not keep is discarded.
 func (l *testbed) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome, error) {
+	if extra := l.otherOptions(s); extra != nil {
+		return l.runWithOptions(ctx, s, extra)
+	}
 	if l.needsMore(s) {
 		return l.runOnLarger(ctx, s)
 	}
@@ -114,8 +118,8 @@ func (l *testbed) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.before
-	if l.larger.testbed != nil {
-		n += l.larger.testbed.count()
+	for _, t := range l.aside() {
+		n += t.count()
 	}
 	if l.remote != nil {
 		n += l.remote.Starts()
@@ -125,12 +129,12 @@ func (l *testbed) count() int {
 
 func (l *testbed) close() error {
 	l.mu.Lock()
-	r, larger := l.remote, l.larger.testbed
+	r, aside := l.remote, l.aside()
 	l.remote = nil
 	l.mu.Unlock()
 	var err error
-	if larger != nil {
-		err = larger.close()
+	for _, t := range aside {
+		err = errors.Join(err, t.close())
 	}
 	if r == nil {
 		return err
