@@ -23,8 +23,9 @@ type Option struct {
 	// as mitigations.
 	Safer []string
 	// Also is a value that some of the lock's users choose, with the same promises: a hunt tries it
-	// besides the default. "" for none.
-	Also string
+	// besides the default. "" for none. Unrenewed: with that value nobody renews a lease.
+	Also      string
+	Unrenewed bool
 }
 
 // Setting is a value of an option.
@@ -49,19 +50,33 @@ func (i Info) Mitigations(extra map[string]string, ttl time.Duration) []Setting 
 	return out
 }
 
-// Other are the settings that some users choose instead of the default, of those options that extra does not give; nil for none.
-func (i Info) Other(extra map[string]string) map[string]string {
-	var out map[string]string
+// Other are the settings that some users choose instead of the default, of those options that extra does not give: first those with which leases are
+// renewed as they are by default, then all. Each is nil if there are none of that sort.
+func (i Info) Other(extra map[string]string) (renewed, unrenewed map[string]string) {
 	for _, o := range i.Options {
-		if _, given := extra[o.Name]; given || o.Also == "" {
+		if _, given := extra[o.Name]; !given && o.Also != "" && !o.Unrenewed {
+			renewed = with(renewed, o)
+		}
+	}
+	for _, o := range i.Options {
+		if _, given := extra[o.Name]; given || o.Also == "" || !o.Unrenewed {
 			continue
 		}
-		if out == nil {
-			out = map[string]string{}
+		if unrenewed == nil {
+			unrenewed = maps.Clone(renewed)
 		}
-		out[o.Name] = o.Also
+		unrenewed = with(unrenewed, o)
 	}
-	return out
+	return renewed, unrenewed
+}
+
+// with adds what an option is also set to.
+func with(settings map[string]string, o Option) map[string]string {
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	settings[o.Name] = o.Also
+	return settings
 }
 
 // inLeases converts a value in leases to a length of time, and leaves any other as it is.

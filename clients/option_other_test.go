@@ -7,16 +7,20 @@ import (
 
 // Other settings are those that some users choose, of options that nobody has given.
 func TestOther(t *testing.T) {
-	i := Info{Options: []Option{{Name: "nested", Default: "1", Also: "2"}, {Name: "sleep", Default: "10"}, {Name: "by", Default: "row", Also: "table"}}}
-	for name, tc := range map[string]struct{ given, want map[string]string }{
-		"none given":         {nil, map[string]string{"nested": "2", "by": "table"}},
-		"one given":          {map[string]string{"nested": "1"}, map[string]string{"by": "table"}},
-		"another one given":  {map[string]string{"sleep": "5"}, map[string]string{"nested": "2", "by": "table"}},
-		"all of these given": {map[string]string{"nested": "2", "by": "row"}, nil},
+	i := Info{Options: []Option{{Name: "nested", Default: "1", Also: "2"}, {Name: "sleep", Default: "10"}, {Name: "watchdog", Default: "yes", Also: "no", Unrenewed: true}, {Name: "by", Default: "row", Also: "table"}}}
+	type settings = map[string]string
+	for name, tc := range map[string]struct{ given, renewed, unrenewed settings }{
+		"none given":         {nil, settings{"nested": "2", "by": "table"}, settings{"nested": "2", "by": "table", "watchdog": "no"}},
+		"one given":          {settings{"nested": "1"}, settings{"by": "table"}, settings{"by": "table", "watchdog": "no"}},
+		"another one given":  {settings{"sleep": "5"}, settings{"nested": "2", "by": "table"}, settings{"nested": "2", "by": "table", "watchdog": "no"}},
+		"no watchdog":        {settings{"watchdog": "no"}, settings{"nested": "2", "by": "table"}, nil},
+		"all others given":   {settings{"nested": "2", "by": "row"}, nil, settings{"watchdog": "no"}},
+		"all of these given": {settings{"nested": "2", "by": "row", "watchdog": "yes"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := i.Other(tc.given); !maps.Equal(got, tc.want) {
-				t.Errorf("%v", got)
+			renewed, unrenewed := i.Other(tc.given)
+			if !maps.Equal(renewed, tc.renewed) || !maps.Equal(unrenewed, tc.unrenewed) {
+				t.Errorf("%v, and %v", renewed, unrenewed)
 			}
 		})
 	}

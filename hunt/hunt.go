@@ -74,12 +74,13 @@ type Target struct {
 	// IgnoreLost: clients go on if their library reports that the lock is lost.
 	IgnoreLost bool
 	Extra      map[string]string
-	// Other are options of the lock with which the workloads are run once more, without a fault.
-	Other   map[string]string
-	Cluster string // "" for the lock's own
-	Runtime string // "" for any
-	Servers []string
-	Roles   bool // one of the servers leads the others
+	// Other and Unrenewed are options of the lock with which the workloads are run once more, without a fault. With the latter nobody renews a
+	// lease.
+	Other, Unrenewed map[string]string
+	Cluster          string // "" for the lock's own
+	Runtime          string // "" for any
+	Servers          []string
+	Roles            bool // one of the servers leads the others
 	// External: the servers run already, and nothing is done to them but to their links with
 	// clients.
 	External bool

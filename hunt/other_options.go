@@ -10,18 +10,24 @@ import (
 )
 
 // otherwise are workloads with the target's other options, each without a fault: a library's defaults are not what all of its users choose, and a bug may
-// need no more than that. Those with more clients than the others would need testbeds of their own.
+// need no more than that. Those with more clients than the others would need testbeds of their own. If nobody renews a lease, a section that is longer
+// shows no more than that.
 func otherwise(t Target, all []workload) []workload {
-	if len(t.Other) == 0 {
-		return nil
-	}
 	var out []workload
-	for _, w := range all {
-		if len(w.ends) > 0 && !w.soon || len(w.programs) > len(t.ClientNames()) {
-			continue
+	give := func(options map[string]string, skip func(workload) bool) {
+		for _, w := range all {
+			if len(w.ends) > 0 && !w.soon || len(w.programs) > len(t.ClientNames()) || skip(w) {
+				continue
+			}
+			w.name, w.extra = fmt.Sprintf("%s with %s", w.name, settings(options)), options
+			out = append(out, w)
 		}
-		w.name, w.extra = fmt.Sprintf("%s with %s", w.name, settings(t.Other)), t.Other
-		out = append(out, w)
+	}
+	if len(t.Other) > 0 {
+		give(t.Other, func(workload) bool { return false })
+	}
+	if len(t.Unrenewed) > 0 {
+		give(t.Unrenewed, workload.outlives)
 	}
 	return out
 }

@@ -13,18 +13,24 @@ import (
 func TestOtherOptions(t *testing.T) {
 	target := Target{Lock: "x", Servers: []string{"s1"}, Kinds: []string{"pause"}, Extra: map[string]string{"wait": "long"}}
 	without := slices.Collect(space(target, 1))
-	target.Other = map[string]string{"nested": "2", "threads": "each"}
+	target.Other, target.Unrenewed = map[string]string{"nested": "2", "threads": "each"}, map[string]string{"watchdog": "no"}
 	before := map[string]bool{}
 	for _, p := range without {
 		before[p.id] = true
 	}
-	found, faults := 0, 0
+	found, unrenewed, faults := 0, 0, 0
 	for p := range space(target, 1) {
 		if before[p.id] {
 			if !maps.Equal(p.schedule.Extra, target.Extra) {
 				t.Errorf("%s has the options %v", p.id, p.schedule.Extra)
 			}
 			faults += p.depth
+			continue
+		}
+		if p.schedule.Extra["watchdog"] == "no" {
+			if unrenewed++; strings.HasPrefix(p.id, "outlive ") || !maps.Equal(p.schedule.Extra, map[string]string{"wait": "long", "watchdog": "no"}) {
+				t.Errorf("%s has the options %v", p.id, p.schedule.Extra)
+			}
 			continue
 		}
 		found++
@@ -44,8 +50,8 @@ func TestOtherOptions(t *testing.T) {
 			alone++
 		}
 	}
-	if found == 0 || found > alone {
-		t.Errorf("%d schedules with other options, of %d programs", found, alone)
+	if found == 0 || found > alone || unrenewed == 0 || unrenewed >= found {
+		t.Errorf("%d and %d schedules with other options, of %d programs", found, unrenewed, alone)
 	}
 }
 

@@ -29,7 +29,7 @@ func javaLines() []line {
 		cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonLock.tryLock)"},
 		options: []clients.Option{{
 			Name: "watchdog", About: "no lease is given, and the library renews the lock for as long as its process lives; no: the lease is --ttl",
-			Default: "yes", Check: adapter.Checks(adapter.ParseSwitch),
+			Default: "yes", Also: "no", Unrenewed: true, Check: adapter.Checks(adapter.ParseSwitch),
 		}, {
 			Name: "nested", About: "how often an acquire takes the lock, as nested calls of one thread do, and a release unlocks it",
 			Default: "1", Also: "2", Check: adapter.Checks(adapter.ParseCount),

@@ -96,7 +96,8 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	if s.Fencing == "" {
 		s.Fencing = "none"
 	}
-	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Other: info.Other(o.Extra), Holds: info.Holds, Permits: info.Permits(o.Extra)}
+	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Holds: info.Holds, Permits: info.Permits(o.Extra)}
+	t.Other, t.Unrenewed = info.Other(o.Extra)
 	t.Reentrant, t.Shared, t.Downgrades, t.Cancels = info.Kind == clients.Reentrant, info.Kind == clients.ReadWrite, info.Downgrades, info.Cancels
 	if s.Cluster != info.Cluster {
 		t.Cluster = s.Cluster
