@@ -91,7 +91,7 @@ func (r *clientSet) rekey(ctx context.Context, s *scenarios.Scenario) error {
 func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunResult, error) {
 	sc := r.script
 	defer r.bed.log.drop(r.keys)
-	start := r.Runtime.Now() - r.start
+	start, wall := r.Runtime.Now()-r.start, startWallClock()
 	ectx, stop := r.watched(ctx)
 	err := sc.drive(ctx, ectx)
 	stop()
@@ -132,6 +132,9 @@ func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunRes
 	}
 	if p.Verdict.Stats.Stalls > 0 {
 		p.Discarded, p.Busy = "this machine stood still", true
+	}
+	if by := wall.set(); by != 0 && len(p.Verdict.Anomalies) > 0 {
+		p.Discarded, p.Busy = setWords(by), true
 	}
 	return p, nil
 }

@@ -24,6 +24,8 @@ type Outcome struct {
 	Dir     *results.Dir
 	Run     results.Run
 	Verdict checker.Verdict
+	// wallSet is how far this machine's wall clock was set meanwhile, by somebody else.
+	wallSet time.Duration
 }
 
 // driver is what differs between runs: who tells the clients what to do and when
@@ -62,6 +64,8 @@ type run struct {
 	nemesis   *nemesis.Nemesis
 	reg       *registerNode
 	stalls    *stalls
+	wall      wallClock
+	wallSet   time.Duration
 	programs  programs
 	injector  nemesis.Injector // nil: one of its own
 	scope     string           // tells its packet filters from those of others on the same nodes
@@ -113,7 +117,7 @@ func (r *run) outcome(ctx context.Context) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Outcome{Dir: r.dir, Run: r.desc, Verdict: verdict}, nil
+	return &Outcome{Dir: r.dir, Run: r.desc, Verdict: verdict, wallSet: r.wallSet}, nil
 }
 
 // Judge draws the verdict from a run directory's records and writes all results.
@@ -151,6 +155,9 @@ func (r *run) do(ctx context.Context) (err error) {
 	if warning != "" {
 		r.desc.Warnings = append(r.desc.Warnings, warning)
 	}
+	if r.wallSet = r.wall.set(); r.wallSet != 0 {
+		r.desc.Warnings = append(r.desc.Warnings, setWords(r.wallSet))
+	}
 	return r.dir.WriteRun(r.desc)
 }
 
@@ -165,7 +172,7 @@ func (r *run) setup(ctx context.Context) (err error) {
 	if err := r.setupClients(ctx, r.servers()); err != nil {
 		return err
 	}
-	r.stalls = watchStalls(r.TTL, func() int64 { return r.Runtime.Now() - r.start }, r.rec.record)
+	r.stalls, r.wall = watchStalls(r.TTL, func() int64 { return r.Runtime.Now() - r.start }, r.rec.record), startWallClock()
 	return nil
 }
 

@@ -107,6 +107,9 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 // machine stood still. After a standstill a client's own time-outs may have ended what the steps wait
 // for, and leases have ended that were to be on while the next step was taken.
 func (out *ScenarioOutcome) tooBusy(s *scenarios.Scenario, stepErr error) bool {
+	if out.wallSet != 0 && len(out.Result.Broken) > 0 {
+		return true // that may be why
+	}
 	if out.Result.Met == checker.Unknown {
 		return errors.Is(stepErr, scenarios.ErrBusy) || out.Verdict.Stats.Stalls > 0
 	}
@@ -119,7 +122,11 @@ func (out *ScenarioOutcome) givesUp(runs int) bool {
 	if runs < mostRuns {
 		return false
 	}
-	if r := &out.Result; r.Met != checker.Unknown {
+	r := &out.Result
+	switch {
+	case out.wallSet != 0 && len(r.Broken) > 0:
+		r.Met, r.Why = checker.Unknown, fmt.Sprintf("of %d runs none shows anything: in the last one %s", runs, setWords(out.wallSet))
+	case r.Met != checker.Unknown:
 		r.Met, r.Why = checker.Unknown, fmt.Sprintf("this machine was too busy for all of %d runs: in the last one it stood still for a quarter of the lease or longer, and that run does not show what its steps lead to; run it again while less else runs", runs)
 	}
 	return true
