@@ -32,6 +32,9 @@ func otherwise(t Target, all []workload) []workload {
 	return out
 }
 
+// betweenVaried is how many schedules with a fault there are for each of these: all together would wait for their few clients, and nothing else would run.
+const betweenVaried = 3
+
 // settings names options and their values.
 func settings(options map[string]string) string {
 	var out []string

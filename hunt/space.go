@@ -56,7 +56,7 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 		all := workloads(t)
 		// They take longer than all the others, or show little without a fault: as many schedules with a fault as
 		// there are faults come before them. Other leases tell most of these.
-		rest := append(leased(t, all), otherwise(t, all)...)
+		rest, varied := leased(t, all), otherwise(t, all)
 		for _, w := range all {
 			if len(w.ends) > 0 && !w.soon {
 				rest = append(rest, w)
@@ -73,8 +73,17 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			rest = nil
 			return true
 		}
+		vary := func(most int) bool {
+			for ; most > 0 && len(varied) > 0; most-- {
+				if !give(varied[0]) {
+					return false
+				}
+				varied = varied[1:]
+			}
+			return true
+		}
 		if depth < 1 {
-			others()
+			_ = others() && vary(len(varied))
 			return
 		}
 		soon := map[string]bool{} // by id: what came before its turn
@@ -111,8 +120,11 @@ func enumerate(t Target, depth int) iter.Seq[point] {
 			if !soon[idOf(c.workload, []scenarios.TriggeredFault{c.triggered})] && !give(c.workload, c.triggered) {
 				return
 			}
+			if i > faults && i%betweenVaried == 0 && !vary(1) {
+				return
+			}
 		}
-		if !others() {
+		if !others() || !vary(len(varied)) {
 			return
 		}
 		if depth < 2 {

@@ -12,7 +12,7 @@ import (
 )
 
 // setsOfVaried is how many runs there are side by side at most on a testbed with other options of the lock: few schedules have them.
-const setsOfVaried = 4
+const setsOfVaried = 3
 
 // otherOptions are the options of a schedule's lock if this testbed's clients have others; else nil.
 func (l *testbed) otherOptions(s *scenarios.Scenario) map[string]string {
