@@ -129,3 +129,22 @@ func TestSafer(t *testing.T) {
 		t.Error("no option of any lock has a safer value")
 	}
 }
+
+// TestAlso: what a hunt tries besides the default is no default, and can be set.
+func TestAlso(t *testing.T) {
+	n := 0
+	for _, i := range Locks().All() {
+		for _, o := range i.Options {
+			if o.Also == "" {
+				continue
+			}
+			n++
+			if err := i.CheckOptions(map[string]string{o.Name: o.Also}); err != nil || o.Also == o.Default {
+				t.Errorf("%s: %s=%s: %v", i.Name, o.Name, o.Also, err)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no lock has such an option")
+	}
+}
