@@ -95,7 +95,7 @@ class Lock:
             if e.code in (library.DynamoDBLockError.LOCK_STOLEN, library.DynamoDBLockError.LOCK_NOT_OWNED):
                 return False
             raise picklock.Unknown(str(e)) from e
-        return True
+        return lock.status == library.DynamoDBLock.RELEASED  # a heartbeat may have found meanwhile that it was stolen
 
     def close(self):
         self.client.close(release_locks=True)
