@@ -147,17 +147,25 @@ func (c lateCount) unpromisedWords() string {
 }
 
 func (c lateCount) unpromisedEvidence(newer *grant) []int32 {
-	refs := []int32{c.asked, newer.inv}
-	atOnce := c
-	atOnce.sent, atOnce.end = c.of.invT, satAdd(c.of.invT, c.lease)
+	return append([]int32{c.asked, newer.inv}, c.freedEvidence(c.atOnce().spentBefore(newer))...)
+}
+
+// atOnce is c if its client had waited for no other.
+func (c lateCount) atOnce() lateCount {
+	c.sent, c.end = c.of.invT, satAdd(c.of.invT, c.lease)
+	return c
+}
+
+// freedEvidence are the events that show since when the lock was free that the client waited for; none if it tells as much that it waited for no other.
+func (c lateCount) freedEvidence(asMuch bool) []int32 {
 	switch g := c.freed; {
-	case g == nil, atOnce.spentBefore(newer): // it tells as much if the client had waited for no other
+	case g == nil, asMuch:
+		return nil
 	case g.release != nil && g.release.invT == c.sent && g.release.inv >= 0:
-		refs = append(refs, g.ok, g.release.inv)
+		return []int32{g.ok, g.release.inv}
 	default:
-		refs = append(refs, g.ok, g.promiseEvidence(g.promised-1))
+		return []int32{g.ok, g.promiseEvidence(g.promised - 1)}
 	}
-	return refs
 }
 
 // words say when the lease had been over before t.
@@ -170,15 +178,5 @@ func (c lateCount) words(t int64) string {
 
 // evidence lists the events that show it.
 func (c lateCount) evidence(e earlyPair) []int32 {
-	refs := []int32{c.asked, e.newer.inv}
-	atOnce := c
-	atOnce.end = satAdd(c.of.invT, c.lease)
-	switch g := c.freed; {
-	case g == nil, atOnce.endAwaited(e): // it tells as much if the client had waited for no other
-	case g.release != nil && g.release.invT == c.sent && g.release.inv >= 0:
-		refs = append(refs, g.ok, g.release.inv)
-	default:
-		refs = append(refs, g.ok, g.promiseEvidence(g.promised-1))
-	}
-	return refs
+	return append([]int32{c.asked, e.newer.inv}, c.freedEvidence(c.atOnce().endAwaited(e))...)
 }

@@ -27,15 +27,17 @@ func TestClockOfMachineIsSet(t *testing.T) {
 	s := &scenarios.Scenario{}
 	for name, tc := range map[string]struct {
 		broken []string
+		met    checker.Validity
 		set    time.Duration
 		want   bool
 	}{
-		"it breaks":                {[]string{"granted-early"}, time.Millisecond, true},
-		"it breaks, and it is not": {[]string{"granted-early"}, 0, false},
-		"it holds":                 {nil, time.Millisecond, false},
+		"it breaks":                {[]string{"granted-early"}, checker.False, time.Millisecond, true},
+		"it breaks as expected":    {[]string{"granted-early"}, checker.True, time.Millisecond, false},
+		"it breaks, and it is not": {[]string{"granted-early"}, checker.False, 0, false},
+		"it holds":                 {nil, checker.True, time.Millisecond, false},
 	} {
 		out := &ScenarioOutcome{}
-		out.Result.Broken, out.Result.Met, out.wallSet = tc.broken, checker.False, tc.set
+		out.Result.Broken, out.Result.Met, out.wallSet = tc.broken, tc.met, tc.set
 		if got := out.tooBusy(s, nil); got != tc.want {
 			t.Errorf("%s: run again %v", name, got)
 		}
