@@ -30,6 +30,9 @@ type Abilities struct {
 	// Cancels: the lock is a Canceler.
 	Cancels bool `json:"cancels,omitempty"`
 
+	// OwnLeases: see Info.
+	OwnLeases bool `json:"own_leases,omitempty"`
+
 	// Lingers: a released lock stays taken until its lease has ended, as the library documents.
 	Lingers bool `json:"lingers,omitempty"`
 
@@ -49,7 +52,7 @@ type Declarer interface{ Abilities() Abilities }
 const maxPermits = 1000
 
 // abilityNames are the names that --ability accepts.
-var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "notifies", "confirms", "holds", "downgrades", "cancels", "lingers"}
+var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "notifies", "confirms", "holds", "downgrades", "cancels", "own_leases", "lingers"}
 
 // kinds are the words for Info.Kind.
 var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
@@ -118,6 +121,8 @@ func (a *Abilities) set(name, value string) (err error) {
 		on(&a.Downgrades)
 	case "cancels":
 		on(&a.Cancels)
+	case "own_leases":
+		on(&a.OwnLeases)
 	case "lingers":
 		on(&a.Lingers)
 	case "permits":
@@ -173,7 +178,7 @@ func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }
 // With is the lock with what it has declared.
 func (i Info) With(a Abilities) Info {
 	i.Declares = false
-	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.Notifies, i.Downgrades, i.Cancels, i.Lingers, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Notifies, a.Downgrades, a.Cancels, a.Lingers, a.Permits
+	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.Notifies, i.Downgrades, i.Cancels, i.OwnLeases, i.Lingers, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Notifies, a.Downgrades, a.Cancels, a.OwnLeases, a.Lingers, a.Permits
 	return i
 }
 
@@ -202,6 +207,7 @@ func (a Abilities) Words() []string {
 	say("holds", a.Holds)
 	say("downgrades", a.Downgrades)
 	say("cancels", a.Cancels)
+	say("own_leases", a.OwnLeases)
 	say("lingers", a.Lingers)
 	return out
 }

@@ -35,7 +35,7 @@ const OptionPermits = "permits"
 // PermitsOption is the option of all semaphores.
 func PermitsOption() Option {
 	return Option{
-		Name: OptionPermits, Default: strconv.Itoa(defaultPermits),
+		Name: OptionPermits, Default: strconv.Itoa(defaultPermits), Shared: true,
 		Check: func(text string) error { _, err := parsePermits(text); return err },
 		About: "how many clients may hold it at once; with as many as there are clients, none ever waits",
 	}

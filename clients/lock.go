@@ -69,6 +69,9 @@ type Grant struct {
 	// Expired: by what the library tells its user, the lock was over when Acquire returned it.
 	Expired bool
 
+	// Unrenewed: nobody renews this grant, although the lock's library renews others.
+	Unrenewed bool
+
 	// Lost closes when the client library itself learns that the grant is gone;
 	// nil where it never does.
 	Lost <-chan struct{}
@@ -181,6 +184,7 @@ type Info struct {
 	Downgrades bool
 	Lingers    bool          // what was released stays taken until its lease has ended, as its library documents
 	Cancels    bool          // it is a Canceler: its client can cancel an acquire that waits
+	OwnLeases  bool          // a client's lease is what this client asked for, whatever the others ask for
 	Watchdog   bool          // its library renews the lease by itself for as long as the lock is held, and says so
 	Notifies   bool          // its library promises to report the loss of a grant; the lock's file says where
 	Kind       string        // what the lock promises: "" for a mutex, else see kind.go

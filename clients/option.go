@@ -26,6 +26,11 @@ type Option struct {
 	// besides the default. "" for none. Unrenewed: with that value nobody renews a lease.
 	Also      string
 	Unrenewed bool
+	// Mixed is a value that one of the lock's users may choose while the others do not, with the
+	// same promises to all: a hunt gives it to one client. "" for none.
+	Mixed string
+	// Shared: what it says is true of the lock, and its clients cannot differ in it.
+	Shared bool
 }
 
 // Setting is a value of an option.
@@ -79,9 +84,32 @@ func with(settings map[string]string, o Option) map[string]string {
 	return settings
 }
 
+// MixedOf are the settings that a hunt gives to this client alone, of those options that extra does not give; nil if there are none.
+func (i Info) MixedOf(client string, extra map[string]string) map[string]string {
+	var out map[string]string
+	if name := OptionLease + ofClient + client; i.OwnLeases && extra[name] == "" {
+		out = map[string]string{name: OtherLease}
+	}
+	for _, o := range i.Options {
+		name := o.Name + ofClient + client
+		_, all := extra[o.Name]
+		if _, given := extra[name]; given || all || o.Mixed == "" {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[name] = o.Mixed
+	}
+	return out
+}
+
+// leasesUnit follows a number of leases.
+const leasesUnit = " leases"
+
 // inLeases converts a value in leases to a length of time, and leaves any other as it is.
 func inLeases(value string, ttl time.Duration) string {
-	number, ok := strings.CutSuffix(value, " leases")
+	number, ok := strings.CutSuffix(value, leasesUnit)
 	n, err := strconv.ParseFloat(number, 64)
 	if !ok || err != nil {
 		return value
@@ -99,18 +127,26 @@ func (i Info) CheckOptions(extra map[string]string) error {
 	for _, o := range i.Options {
 		names = append(names, o.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(extra)) {
+	for _, given := range slices.Sorted(maps.Keys(extra)) {
+		name, _, one := strings.Cut(given, ofClient)
 		at := slices.Index(names, name)
 		switch {
+		case one && name == OptionLease && i.OwnLeases:
+			if err := checkLease(extra[given]); err != nil {
+				return fmt.Errorf("lock %s: option %s=%s: %w", i.Name, given, extra[given], err)
+			}
+			continue
 		case len(names) == 0:
-			return fmt.Errorf("lock %s has no options: it does not know %q", i.Name, name)
+			return fmt.Errorf("lock %s has no options: it does not know %q", i.Name, given)
 		case at < 0:
 			return fmt.Errorf("lock %s: %w", i.Name, suggest.Unknown("option", name, names))
+		case one && i.Options[at].Shared:
+			return fmt.Errorf("lock %s: option %s=%s: clients cannot differ in it", i.Name, given, extra[given])
 		case i.Options[at].Check == nil:
 			continue
 		}
-		if err := i.Options[at].Check(extra[name]); err != nil {
-			return fmt.Errorf("lock %s: option %s=%s: %w", i.Name, name, extra[name], err)
+		if err := i.Options[at].Check(extra[given]); err != nil {
+			return fmt.Errorf("lock %s: option %s=%s: %w", i.Name, given, extra[given], err)
 		}
 	}
 	return nil

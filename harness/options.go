@@ -198,9 +198,10 @@ func (p *plan) resolveNumbers() error {
 	for i := range p.Clients {
 		p.names = append(p.names, fmt.Sprintf("c%d", i+1))
 	}
-	p.bound = DefaultBound(p.TTL)
+	longest := clients.LongestLease(p.Extra, p.TTL)
+	p.bound = DefaultBound(longest)
 	if w := p.lock.LockDelay; w != nil {
-		p.bound += w(clients.Options{TTL: p.TTL, Extra: p.Extra})
+		p.bound += w(clients.Options{TTL: longest, Extra: p.Extra})
 	}
 	p.healing = min(max(5*p.TTL, 5*time.Second), p.Limit/3)
 	if len(p.faults) == 0 {
@@ -208,6 +209,14 @@ func (p *plan) resolveNumbers() error {
 	}
 	// Long enough to call it a deadlock if there is one.
 	p.patience = p.bound + 2*p.TTL + checker.FeltAfterHeal
+	return nil
+}
+
+// checkClients returns an error if an option is given for a client that does not take part, or cannot have it.
+func (p *plan) checkClients() error {
+	if err := clients.CheckClients(p.Extra, p.TTL, max(MinTTL, p.lock.MinTTL), p.names); err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
 	return nil
 }
 

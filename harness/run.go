@@ -98,6 +98,9 @@ func (p *plan) run(ctx context.Context, desc results.Run, drivenBy func(*run) dr
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
+	if err := p.checkClients(); err != nil {
+		return nil, err
+	}
 	dir, err := p.directory(ctx, desc)
 	if err != nil {
 		return nil, err

@@ -86,6 +86,7 @@ var bugs = []kept{
 	{"token-in-the-key", "contended", "token-reuse"},
 	{"token-per-client", "contended", "token-reuse"},
 	{"turn-unchecked", "hunt none", "granted-early"},
+	{"waiters-lease", "hunt none", "granted-early"},
 	{"wake-up-is-grant", "contended", "granted-early"},
 	{"wall-clock-takeover", "waiter-clock-ahead", "granted-early"},
 	{"watchdog-adds-up", "hunt kill:client", "deadlock"},

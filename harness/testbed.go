@@ -103,7 +103,7 @@ func (l *Testbed) planWith(ttl time.Duration) (*plan, error) {
 		p.bound = o.Bound
 	}
 	p.names, p.scripted, p.disks = o.Clients, true, p.needsDisks(o.Faults...)
-	return p, nil
+	return p, p.checkClients()
 }
 
 // Starts is how often servers and clients were started all together.

@@ -73,6 +73,7 @@ func (ws *workers) spawn(ctx context.Context, name string, again bool) error {
 	cfg := ws.cfg
 	ws.mu.Unlock()
 	cfg.Process, cfg.Grants, cfg.Again = name, ws.rec.granted(name), again
+	cfg.Extra, cfg.TTL = clients.OptionsOf(name, cfg.Extra, cfg.TTL)
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name)) // cannot fail
 	cfg.Seed ^= h.Sum64()

@@ -105,6 +105,7 @@ func editsOfRepeated(s *scenarios.Scenario, c string, n, times int) []edit {
 func dropClient(s *scenarios.Scenario, c string) {
 	s.Clients = slices.DeleteFunc(s.Clients, func(o string) bool { return o == c })
 	delete(s.Programs, c)
+	s.Extra = withoutClient(s.Extra, c)
 	s.TriggeredFaults = slices.DeleteFunc(s.TriggeredFaults, func(st scenarios.TriggeredFault) bool {
 		return st.When.Client == c || slices.Contains(st.Fault.Nodes, c) || slices.Contains(st.Fault.Peers, c) || st.When.Await != nil && st.When.Await.Client == c
 	})

@@ -56,6 +56,7 @@ type Outcome struct {
 	Shared      bool
 	Downgrades  bool
 	Cancels     bool
+	OwnLeases   bool
 	Permits     int
 	Lease       time.Duration // the longest that the lock was seen to grant so far; 0 if none was
 	Took        time.Duration
@@ -77,10 +78,12 @@ type Target struct {
 	// Other and Unrenewed are options of the lock with which the workloads are run once more, without a fault. With the latter nobody renews a
 	// lease.
 	Other, Unrenewed map[string]string
-	Cluster          string // "" for the lock's own
-	Runtime          string // "" for any
-	Servers          []string
-	Roles            bool // one of the servers leads the others
+	// Mixed are options of the first client alone, with which they are run as well: NAME@CLIENT.
+	Mixed   map[string]string
+	Cluster string // "" for the lock's own
+	Runtime string // "" for any
+	Servers []string
+	Roles   bool // one of the servers leads the others
 	// External: the servers run already, and nothing is done to them but to their links with
 	// clients.
 	External bool
@@ -109,7 +112,10 @@ type Target struct {
 }
 
 // clientNames are the names that schedules use.
-var clientNames = []string{"A", "B", "C", "D", "E"}
+var clientNames = []string{FirstClient, "B", "C", "D", "E"}
+
+// FirstClient is the client that has the lock first in most workloads.
+const FirstClient = "A"
 
 // mostOfPermits is how many clients there are at most for a lock that several hold at once.
 const mostOfPermits = 4

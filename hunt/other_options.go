@@ -14,7 +14,7 @@ import (
 // shows no more than that.
 func otherwise(t Target, all []workload) []workload {
 	var out []workload
-	give := func(options map[string]string, skip func(workload) bool) {
+	give := func(options map[string]string, all []workload, skip func(workload) bool) {
 		for _, w := range all {
 			if len(w.ends) > 0 && !w.soon || len(w.programs) > len(t.ClientNames()) || skip(w) {
 				continue
@@ -24,11 +24,21 @@ func otherwise(t Target, all []workload) []workload {
 		}
 	}
 	if len(t.Other) > 0 {
-		give(t.Other, func(workload) bool { return false })
+		give(t.Other, all, func(workload) bool { return false })
 	}
 	if len(t.Unrenewed) > 0 {
-		give(t.Unrenewed, workload.outlives)
+		give(t.Unrenewed, all, workload.outlives)
 	}
+	if len(t.Mixed) > 0 {
+		give(t.Mixed, append(all[:len(all):len(all)], staysLong(t)...), func(w workload) bool { return !w.plain() })
+	}
+	return out
+}
+
+// withoutClient are options without those that this client has alone.
+func withoutClient(options map[string]string, client string) map[string]string {
+	out := maps.Clone(options)
+	maps.DeleteFunc(out, func(name, _ string) bool { return strings.HasSuffix(name, "@"+client) })
 	return out
 }
 

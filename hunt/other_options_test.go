@@ -55,6 +55,54 @@ func TestOtherOptions(t *testing.T) {
 	}
 }
 
+// The first client has options of its own in workloads in which clients do no more than have the lock: once each, without a fault.
+func TestMixedOptions(t *testing.T) {
+	target := Target{Lock: "x", Servers: []string{"s1"}, Kinds: []string{"pause"}, Holds: true, Cancels: true, Mixed: map[string]string{"lease@A": "3 leases"}}
+	mixed := map[string]bool{}
+	for p := range space(target, 1) {
+		if len(p.schedule.Extra) == 0 {
+			continue
+		}
+		name, _, _ := strings.Cut(p.workload, " with ")
+		mixed[name] = true
+		if p.depth > 0 || !maps.Equal(p.schedule.Extra, target.Mixed) || !strings.HasSuffix(p.workload, " with lease@A=3 leases") {
+			t.Errorf("%s: %d faults, options %v", p.workload, p.depth, p.schedule.Extra)
+		}
+	}
+	for name, want := range map[string]bool{"overlap": true, "outlive": true, "again": true, "later": true, "give-up": true, "renew": false, asksHeld: false, cancels: false} {
+		if mixed[name] != want {
+			t.Errorf("%s is run so: %v, want %v", name, mixed[name], want)
+		}
+	}
+}
+
+// A program may say only when it is opened that each client can have a lease of its own.
+func TestMixLeases(t *testing.T) {
+	for name, tc := range map[string]struct {
+		target Target
+		want   map[string]string
+	}{
+		"none":      {Target{}, map[string]string{"lease@A": otherLease}},
+		"besides":   {Target{Mixed: map[string]string{"by@A": "x"}}, map[string]string{"lease@A": otherLease, "by@A": "x"}},
+		"the same":  {Target{Mixed: map[string]string{"lease@A": "2 leases"}}, map[string]string{"lease@A": "2 leases"}},
+		"the users": {Target{Extra: map[string]string{"lease@A": "2s"}}, nil},
+	} {
+		if tc.target.mixLeases(); !maps.Equal(tc.target.Mixed, tc.want) {
+			t.Errorf("%s: %v", name, tc.target.Mixed)
+		}
+	}
+}
+
+// With a client its own options go.
+func TestDropClientWithOptions(t *testing.T) {
+	before := map[string]string{"lease@A": "2s", "by": "row", "by@B": "table", "of@BA": "x"}
+	s := &scenarios.Scenario{Clients: []string{"A", "B"}, Programs: map[string]scenarios.Program{}, Extra: before}
+	dropClient(s, "A")
+	if want := map[string]string{"by": "row", "by@B": "table", "of@BA": "x"}; !maps.Equal(s.Extra, want) || len(before) != 4 {
+		t.Errorf("%v, and before it was %v", s.Extra, before)
+	}
+}
+
 // What is found with other options is tried without them, all at once and one by one. Those that the user gave stay.
 func TestEditsOfOptions(t *testing.T) {
 	target := Target{Extra: map[string]string{"wait": "long", "by": "row"}}

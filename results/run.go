@@ -25,8 +25,9 @@ type Run struct {
 	Permits int    `json:"permits,omitempty"` // of a semaphore
 	// Downgrades: who has it exclusively can go on to share it.
 	Downgrades bool   `json:"downgrades,omitempty"`
-	Cancels    bool   `json:"cancels,omitempty"`  // its client can cancel an acquire that waits
-	Emulator   string `json:"emulator,omitempty"` // what stood in for the service, where something did
+	Cancels    bool   `json:"cancels,omitempty"`    // its client can cancel an acquire that waits
+	OwnLeases  bool   `json:"own_leases,omitempty"` // a client's lease is what this client asked for
+	Emulator   string `json:"emulator,omitempty"`   // what stood in for the service, where something did
 	Runtime    string `json:"runtime"`
 	Nodes      []Node `json:"nodes"`
 	// Leaderless is how many servers there are if none leads the others.

@@ -256,7 +256,7 @@ func (l *execLock) granted(ctx context.Context, c *child, r Request) (clients.Gr
 		c.Fail(err)
 		return clients.Grant{}, fmt.Errorf("exec: %s %s: %w: %w", r.Op, r.Key, clients.ErrUnknown, err)
 	}
-	g := clients.Grant{Key: r.Key, Token: a.Token, Expired: a.Expired, Lost: a.grant.lost, Ended: c.Ended(), Renewals: a.grant.renewals, Ref: execRef{c, a.grant}}
+	g := clients.Grant{Key: r.Key, Token: a.Token, Expired: a.Expired, Unrenewed: a.Watchdog != nil && !*a.Watchdog, Lost: a.grant.lost, Ended: c.Ended(), Renewals: a.grant.renewals, Ref: execRef{c, a.grant}}
 	if a.Lease > 0 {
 		g.Since, g.Lease = max(sent, a.Since), time.Duration(a.Lease)*time.Millisecond
 		if a.Since == 0 {

@@ -39,9 +39,10 @@ type Answer struct {
 	Token    int64  `json:"token"`
 	Lease    int64  `json:"lease_ms"`
 	Since    int64  `json:"since_ns"`
-	Expired  bool   `json:"expired"` // of an acquire
-	Held     *bool  `json:"held"`    // of holds
-	Event    string `json:"event"`   // "lost" or "renewed", in a line that answers nothing
+	Expired  bool   `json:"expired"`  // of an acquire
+	Watchdog *bool  `json:"watchdog"` // of an acquire; nil: as declared
+	Held     *bool  `json:"held"`     // of holds
+	Event    string `json:"event"`    // "lost" or "renewed", in a line that answers nothing
 	Key      string `json:"key"`
 
 	line      string            // as the child wrote it

@@ -28,6 +28,7 @@ type line struct {
 	tools                                         []tool // what its build needs beside the language's
 	cluster, kind                                 string // as in clients.Info
 	fencing, confirms, holds, downgrades, cancels bool
+	ownLeases                                     bool // as in clients.Info
 	// vague are versions that do not confirm, although others do: their release of a lock that is gone succeeds.
 	vague    *regexp.Regexp
 	minTTL   time.Duration
@@ -56,7 +57,7 @@ func (l line) info(version string) clients.Info {
 	}
 	p := program{line: l, lock: name, version: version}
 	return clients.Info{
-		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms && (l.vague == nil || !l.vague.MatchString(version)), Holds: l.holds, Downgrades: l.downgrades, Cancels: l.cancels, MinTTL: l.minTTL, Options: l.options,
+		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms && (l.vague == nil || !l.vague.MatchString(version)), Holds: l.holds, Downgrades: l.downgrades, Cancels: l.cancels, OwnLeases: l.ownLeases, MinTTL: l.minTTL, Options: l.options,
 		Library: &clients.Library{
 			Language: l.language.name, Name: l.library, Version: version, Promises: l.promises, Cannot: l.cannot,
 			At: func(version string) (clients.Info, error) {

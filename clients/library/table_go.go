@@ -21,11 +21,11 @@ func goLines() []line {
 		etcd("go-etcd34", "etcd34", "go.etcd.io/etcd", "0.5.0-alpha.5.0.20200910180754-dd1b699fc489", "https://pkg.go.dev/go.etcd.io/etcd@v0.5.0-alpha.5.0.20200910180754-dd1b699fc489/clientv3/concurrency"), {
 			name: "go-redsync", about: "redsync over independent Redis nodes, on redigo, in a program of its own: in any version",
 			language: goLanguage, folder: "redsync", program: "main", library: "github.com/go-redsync/redsync/v4", version: "4.18.1", cluster: "redlock",
-			cancels: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-redsync/redsync/v4"},
+			cancels: true, ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-redsync/redsync/v4"},
 		}, {
 			name: "go-dynamolock", about: "dynamolock on DynamoDB with its heartbeats, in a program of its own: in any version; its session monitor's call is the loss",
 			language: goLanguage, folder: "dynamolock", program: "main", library: "cirello.io/dynamolock/v2", version: "2.1.0", cluster: "dynamodb",
-			confirms: true, cancels: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/cirello.io/dynamolock/v2"},
+			confirms: true, cancels: true, ownLeases: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/cirello.io/dynamolock/v2"},
 		}, {
 			name: "go-client-go", about: "client-go's leader election on a Lease, with ReleaseOnCancel, in a program of its own: in any version; one more than leaseTransitions is the token",
 			language: goLanguage, folder: "client-go", program: "main", library: "k8s.io/client-go", version: "0.37.2", cluster: "kubernetes",
@@ -41,11 +41,11 @@ func goLines() []line {
 		}, {
 			name: "go-redislock", about: "redislock on one Redis, in a program of its own: in any version",
 			language: goLanguage, folder: "redislock", program: "main", library: "github.com/bsm/redislock", version: "0.9.4", cluster: "redis",
-			cancels: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/bsm/redislock@v0.9.4"},
+			cancels: true, ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/bsm/redislock@v0.9.4"},
 		}, {
 			name: "go-gocron-redis", about: "gocron-redis-lock, the locker of gocron's jobs: redsync on one Redis",
 			language: goLanguage, folder: "gocron-redis-lock", program: "main", library: "github.com/go-co-op/gocron-redis-lock/v2", version: "2.1.0", cluster: "redis",
-			cancels: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-co-op/gocron-redis-lock/v2@v2.1.0"},
+			cancels: true, ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-co-op/gocron-redis-lock/v2@v2.1.0"},
 		}, {
 			name: "go-zk", about: "zk.Lock on one connection a key, in a program of its own: in any version",
 			language: goLanguage, folder: "zk", program: "main", library: "github.com/go-zookeeper/zk", version: "1.0.4", cluster: "zookeeper",

@@ -28,8 +28,8 @@ func javaLines() []line {
 		confirms: true, vague: regexp.MustCompile(`^([12]|3\.([0-9]|10))\.`), holds: true, cancels: true, minTTL: time.Second, promises: []string{redissonDocs},
 		cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonLock.tryLock)"},
 		options: []clients.Option{{
-			Name: "watchdog", About: "no lease is given, and the library renews the lock for as long as its process lives; no: the lease is --ttl",
-			Default: "yes", Also: "no", Unrenewed: true, Check: adapter.Checks(adapter.ParseSwitch),
+			Name: "watchdog", About: "no lease is given, and the library renews the lock for as long as its process lives; no: the lease is --ttl; alternate: so it is for a client's first grant of a key, its third and so on",
+			Default: "yes", Also: "no", Unrenewed: true, Mixed: "alternate", Check: adapter.Checks(adapter.OneOf("yes", "no", "alternate")),
 		}, {
 			Name: "nested", About: "how often an acquire takes the lock, as nested calls of one thread do, and a release unlocks it",
 			Default: "1", Also: "2", Check: adapter.Checks(adapter.ParseCount),
@@ -50,6 +50,7 @@ func javaLines() []line {
 	fair := of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line")
 	fair.confirms = false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
+	semaphore.ownLeases = true
 	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption(), wait, scaledTimeouts}
 	several := func(name, variant, about string) line {
 		l := of(name, variant, about)
@@ -114,7 +115,7 @@ func registryLines() []line {
 		return line{
 			name: name, about: "ShedLock's " + about,
 			language: javaLanguage, folder: "shedlock", program: program, library: "net.javacrumbs.shedlock:" + provider, version: "7.10.1", cluster: cluster,
-			minTTL: 100 * time.Millisecond, promises: []string{"https://github.com/lukas-krecan/ShedLock/tree/shedlock-parent-7.10.1#readme"},
+			ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://github.com/lukas-krecan/ShedLock/tree/shedlock-parent-7.10.1#readme"},
 		}
 	}
 	flag := func(name, about, otherwise string) []clients.Option {
@@ -132,11 +133,13 @@ func registryLines() []line {
 			promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/" + service + ".html"},
 		}
 	}
+	springRedis := registry("spring-redis", "RedisRegistry", "redis", "redis", "RedisLockRegistry on one Redis")
+	springRedis.ownLeases = true
 	springJDBC := registry("spring-jdbc", "JdbcRegistry", "jdbc", "postgres", "JdbcLockRegistry on Postgres, by each client's own time")
 	springJDBC.vague = regexp.MustCompile(`^([0-5]|6\.[0-3])\.`)
 	return []line{
 		jdbc, redis,
-		registry("spring-redis", "RedisRegistry", "redis", "redis", "RedisLockRegistry on one Redis"), springJDBC,
+		springRedis, springJDBC,
 		{
 			name: "quartz", about: "Quartz's lock of its clustered job store on Postgres: a row, locked by a transaction for as long as that lasts",
 			language: javaLanguage, folder: "quartz", program: "QuartzLocks", library: "org.quartz-scheduler:quartz", version: "2.5.2", cluster: "postgres",
@@ -174,7 +177,7 @@ func registryLines() []line {
 		{
 			name: "dynamodb-lock-client", about: "Amazon's lock client for DynamoDB with its heartbeats; its session monitor's call is the loss",
 			language: javaLanguage, folder: "dynamodb-lock-client", program: "LockClient", library: "com.amazonaws:dynamodb-lock-client", version: "1.4.0", cluster: "dynamodb",
-			confirms: true, holds: true, minTTL: 400 * time.Millisecond, promises: []string{"https://github.com/awslabs/amazon-dynamodb-lock-client#readme"},
+			confirms: true, holds: true, ownLeases: true, minTTL: 400 * time.Millisecond, promises: []string{"https://github.com/awslabs/amazon-dynamodb-lock-client#readme"},
 		},
 		{
 			name: "hazelcast", about: "Hazelcast's FencedLock in its CP Subsystem, held by a session that the client keeps up; its fence is the token",

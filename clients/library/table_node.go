@@ -15,7 +15,7 @@ func nodeLines() []line {
 		return line{
 			name: name, variant: variant, about: "redis-semaphore's " + about,
 			language: nodeLanguage, folder: "redis-semaphore", program: "locks", library: "redis-semaphore", version: "5.8.0", cluster: cluster,
-			minTTL: 100 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redis-semaphore"},
+			ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redis-semaphore"},
 			cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (Date.now)"},
 		}
 	}
@@ -25,7 +25,7 @@ func nodeLines() []line {
 		semaphores("node-redis-semaphore-redlock", "redlock", "redlock", "RedlockMutex over independent Redis nodes, which it refreshes"), line{
 			name: "node-redlock", about: "node-redlock over independent Redis nodes, all defaults but how often it tries",
 			language: nodeLanguage, folder: "redlock", program: "redlock", library: "redlock", version: "5.0.0-beta.2", cluster: "redlock",
-			minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock/v/5.0.0-beta.2"},
+			ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock/v/5.0.0-beta.2"},
 			options: []clients.Option{
 				setting("retryCount", "how often it tries again", "what the wait has time for"),
 				setting("retryDelay", "milliseconds between two tries", "200"),
@@ -40,23 +40,23 @@ func moreNodeLines() []line {
 		return line{
 			name: name, variant: variant, about: "redlock-universal's " + about,
 			language: nodeLanguage, folder: "redlock-universal", program: "locks", library: "redlock-universal", version: "0.8.5", cluster: cluster,
-			confirms: variant == "simple", minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock-universal/v/0.8.5"},
+			confirms: variant == "simple", ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock-universal/v/0.8.5"},
 		}
 	}
 	return []line{{
 		name: "node-sesamecare-redlock", about: "@sesamecare-oss/redlock over independent Redis nodes, all defaults but how often it tries",
 		language: nodeLanguage, folder: "sesamecare-redlock", program: "redlock", library: "@sesamecare-oss/redlock", version: "1.4.0", cluster: "redlock",
-		minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/@sesamecare-oss/redlock/v/1.4.0"},
+		ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/@sesamecare-oss/redlock/v/1.4.0"},
 		options: []clients.Option{{Name: "retryDelay", About: "milliseconds between two tries", Default: "200", Check: adapter.Checks(adapter.ParseCount)}},
 	}, universal("node-redlock-universal", "simple", "redis", "lock on one Redis, all defaults but how often it tries"),
 		universal("node-redlock-universal-redlock", "redlock", "redlock", "Redlock over independent Redis nodes, all defaults but how often it tries"), {
 			name: "node-ioredis-lock", about: "@microfleet/ioredis-lock on one Redis, all defaults but how often it tries",
 			language: nodeLanguage, folder: "ioredis-lock", program: "lock", library: "@microfleet/ioredis-lock", version: "6.0.1", cluster: "redis",
-			confirms: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/@microfleet/ioredis-lock/v/6.0.1"},
+			confirms: true, ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/@microfleet/ioredis-lock/v/6.0.1"},
 		}, {
 			name: "node-simple-redis-mutex", about: "simple-redis-mutex on one Redis, all defaults but how often it polls; its fencing token",
 			language: nodeLanguage, folder: "simple-redis-mutex", program: "lock", library: "simple-redis-mutex", version: "3.0.0", cluster: "redis",
-			fencing: true, minTTL: 100 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/simple-redis-mutex/v/3.0.0"},
+			fencing: true, ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/simple-redis-mutex/v/3.0.0"},
 		}, {
 			name: "node-proper-lockfile", about: "proper-lockfile: a folder made in a shared directory, whose mtime its holder updates",
 			language: nodeLanguage, folder: "proper-lockfile", program: "lock", library: "proper-lockfile", version: "4.1.2", cluster: "directory",
@@ -69,7 +69,7 @@ func moreNodeLines() []line {
 		}, {
 			name: "node-dynamodb-lock-client", about: "dynamodb-lock-client's FailOpen on DynamoDB, with its heartbeats and tokens; an error of a heartbeat is the loss", fencing: true,
 			language: nodeLanguage, folder: "dynamodb-lock-client", program: "lock", library: "dynamodb-lock-client", version: "0.7.3", cluster: "dynamodb",
-			minTTL: 400 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/dynamodb-lock-client/v/0.7.3"},
+			ownLeases: true, minTTL: 400 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/dynamodb-lock-client/v/0.7.3"},
 		}, {
 			name: "node-advisory-lock", about: "advisory-lock on Postgres: an advisory lock on a connection of its own",
 			language: nodeLanguage, folder: "advisory-lock", program: "lock", library: "advisory-lock", version: "2.0.0", cluster: "postgres",

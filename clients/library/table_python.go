@@ -15,16 +15,16 @@ func redisPythonLines() []line {
 	asyncio := line{
 		name: "redis-py-asyncio", about: "redis-py's Lock for asyncio on one Redis, all defaults but the timeout",
 		language: pythonLanguage, folder: "redis_py_asyncio", program: "redis_py_asyncio", library: "redis", version: "8.1.0", cluster: "redis",
-		confirms: true, holds: true, cancels: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
+		confirms: true, holds: true, cancels: true, ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
 	}
 	return []line{asyncio, {
 		name: "python-redis-lock", about: "python-redis-lock's Lock on one Redis: an expiry in whole seconds, no auto_renewal",
 		language: pythonLanguage, folder: "python_redis_lock", program: "python_redis_lock", library: "python-redis-lock", version: "4.0.1", cluster: "redis",
-		confirms: true, minTTL: time.Second, promises: []string{"https://python-redis-lock.readthedocs.io/en/latest/readme.html"},
+		confirms: true, ownLeases: true, minTTL: time.Second, promises: []string{"https://python-redis-lock.readthedocs.io/en/latest/readme.html"},
 	}, {
 		name: "redis-py", about: "redis-py's Lock on one Redis, all defaults but the timeout",
 		language: pythonLanguage, folder: "redis_py", program: "redis_py", library: "redis", version: "8.1.0", cluster: "redis",
-		confirms: true, holds: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
+		confirms: true, holds: true, ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
 		options: []clients.Option{
 			{Name: "sleep", About: "seconds between two tries", Default: "0.1", Check: number},
 			{Name: "socket_timeout", About: "seconds until a command that was not answered is given up", Default: "the library's", Check: number},
@@ -32,11 +32,11 @@ func redisPythonLines() []line {
 	}, {
 		name: "pottery-redlock", about: "pottery's Redlock over independent Redis nodes, all defaults but the auto_release_time",
 		language: pythonLanguage, folder: "pottery_redlock", program: "pottery_redlock", library: "pottery", version: "3.0.1", cluster: "redlock",
-		minTTL: 10 * time.Millisecond, promises: []string{"https://github.com/brainix/pottery#readme"},
+		ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://github.com/brainix/pottery#readme"},
 	}, {
 		name: "sherlock-redis", variant: "redis", about: "sherlock's RedisLock on one Redis: an expiry in whole seconds",
 		language: pythonLanguage, folder: "sherlock_locks", program: "sherlock_locks", library: "sherlock", version: "0.4.1", cluster: "redis",
-		confirms: true, minTTL: time.Second, promises: []string{"https://sher-lock.readthedocs.io/en/latest/"},
+		confirms: true, ownLeases: true, minTTL: time.Second, promises: []string{"https://sher-lock.readthedocs.io/en/latest/"},
 	}, {
 		name: "redbeat", about: "celery-redbeat's lock on one Redis, by its beat scheduler, which extends it: a time-out in whole seconds",
 		language: pythonLanguage, folder: "redbeat_beat", program: "redbeat_beat", library: "celery-redbeat", version: "2.4.2", cluster: "redis",
@@ -79,7 +79,7 @@ func toozLines() []line {
 		return line{
 			name: name, variant: driver, about: "tooz's lock " + about,
 			language: pythonLanguage, folder: "tooz_locks", program: "tooz_locks", library: "tooz", version: "9.1.0", cluster: cluster,
-			minTTL: time.Second, promises: []string{"https://docs.openstack.org/tooz/latest/user/tutorial/lock.html"},
+			ownLeases: true, minTTL: time.Second, promises: []string{"https://docs.openstack.org/tooz/latest/user/tutorial/lock.html"},
 		}
 	}
 	memcached := of("tooz-memcached", "memcached", "memcached", "on one memcached, kept by heartbeats: a time-out in whole seconds")

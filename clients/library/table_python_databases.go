@@ -39,15 +39,15 @@ func databaseLines() []line {
 		name: "sherlock-memcached", variant: "memcached", about: "sherlock's MCLock on one memcached: an expiry in whole seconds",
 		options:  memcachedExpiry(),
 		language: pythonLanguage, folder: "sherlock_locks", program: "sherlock_locks", library: "sherlock", version: "0.4.1", cluster: "memcached",
-		confirms: true, minTTL: time.Second, promises: []string{"https://sher-lock.readthedocs.io/en/latest/"},
+		confirms: true, ownLeases: true, minTTL: time.Second, promises: []string{"https://sher-lock.readthedocs.io/en/latest/"},
 	}, fasteners("fasteners", "lock", "InterProcessLock"), rw, {
 		name: "redlock-py", about: "redlock-py over independent Redis nodes, all defaults but how often it tries",
 		language: pythonLanguage, folder: "redlock_py", program: "redlock_py", library: "redlock-py", version: "1.0.8", cluster: "redlock",
-		minTTL: 10 * time.Millisecond, promises: []string{"https://pypi.org/project/redlock-py/1.0.8/"},
+		ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://pypi.org/project/redlock-py/1.0.8/"},
 	}, {
 		name: "python-dynamodb-lock", about: "python-dynamodb-lock on DynamoDB with its heartbeats, in quarters of a second; its app_callback is the loss",
 		language: pythonLanguage, folder: "dynamodb_lock_python", program: "dynamodb_lock_python", library: "python-dynamodb-lock", version: "0.9.1", cluster: "dynamodb",
-		confirms: true, minTTL: 500 * time.Millisecond, promises: []string{"https://python-dynamodb-lock.readthedocs.io/en/latest/"},
+		confirms: true, ownLeases: true, minTTL: 500 * time.Millisecond, promises: []string{"https://python-dynamodb-lock.readthedocs.io/en/latest/"},
 	}, {
 		name: "kubernetes-python", about: "the LeaderElection of Kubernetes' client in Python on a Lease, which it renews, in whole seconds",
 		language: pythonLanguage, folder: "kubernetes_election", program: "kubernetes_election", library: "kubernetes", version: "37.0.2", cluster: "kubernetes",

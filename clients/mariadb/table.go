@@ -15,14 +15,15 @@ import (
 
 func tableInfo() clients.Info {
 	return clients.Info{
-		Name:     "mariadb-table",
-		About:    "MariaDB: a table of leases judged by the server's clock, with a token that the row counts",
-		Cluster:  "mariadb",
-		Fencing:  true,
-		Confirms: true, // every statement compares owner, token and time
-		MinTTL:   10 * time.Millisecond,
-		Inspect:  lookTable,
-		Open:     openTable,
+		Name:      "mariadb-table",
+		About:     "MariaDB: a table of leases judged by the server's clock, with a token that the row counts",
+		Cluster:   "mariadb",
+		Fencing:   true,
+		Confirms:  true, // every statement compares owner, token and time
+		OwnLeases: true,
+		MinTTL:    10 * time.Millisecond,
+		Inspect:   lookTable,
+		Open:      openTable,
 	}
 }
 

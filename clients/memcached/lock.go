@@ -21,6 +21,7 @@ func memcachedInfo() clients.Info {
 		Cluster:   "memcached",
 		Confirms:  true, // every write names the value's version that it expects
 		Holds:     true,
+		OwnLeases: true,
 		MinTTL:    time.Second,
 		LeaseUnit: time.Second,
 		Options:   []clients.Option{expiry, release},

@@ -15,15 +15,16 @@ import (
 
 func postgresTableInfo() clients.Info {
 	return clients.Info{
-		Name:     "postgres-table",
-		About:    "Postgres: a table of leases judged by the server's clock, and a token from a sequence",
-		Cluster:  "postgres",
-		Fencing:  true,
-		Confirms: true, // every statement compares owner, token and time
-		MinTTL:   10 * time.Millisecond,
-		Inspect:  lookPgLease,
-		Options:  []clients.Option{pgClock, pgTransaction, pgKeepalive},
-		Open:     openPostgres("postgres-table", false, newPgTableLock),
+		Name:      "postgres-table",
+		About:     "Postgres: a table of leases judged by the server's clock, and a token from a sequence",
+		Cluster:   "postgres",
+		Fencing:   true,
+		Confirms:  true, // every statement compares owner, token and time
+		OwnLeases: true,
+		MinTTL:    10 * time.Millisecond,
+		Inspect:   lookPgLease,
+		Options:   []clients.Option{pgClock, pgTransaction, pgKeepalive},
+		Open:      openPostgres("postgres-table", false, newPgTableLock),
 	}
 }
 

@@ -11,14 +11,15 @@ import (
 
 func redisLuaInfo() clients.Info {
 	return clients.Info{
-		Name:     "redis-lua",
-		About:    "one Redis: a script that sets the key and draws a fencing token in one step",
-		Cluster:  "redis",
-		Fencing:  true,
-		Confirms: true,
-		MinTTL:   time.Millisecond,
-		Inspect:  lookRedis,
-		Open:     openRedis(func(l *redisLock) clients.Lock { return redisLua{l} }),
+		Name:      "redis-lua",
+		About:     "one Redis: a script that sets the key and draws a fencing token in one step",
+		Cluster:   "redis",
+		Fencing:   true,
+		Confirms:  true,
+		OwnLeases: true,
+		MinTTL:    time.Millisecond,
+		Inspect:   lookRedis,
+		Open:      openRedis(func(l *redisLock) clients.Lock { return redisLua{l} }),
 	}
 }
 

@@ -17,14 +17,15 @@ import (
 
 func redisInfo() clients.Info {
 	return clients.Info{
-		Name:     "redis",
-		About:    "one Redis: SET key value NX PX ttl, released by a compare-and-delete script",
-		Cluster:  "redis",
-		Confirms: true,
-		Holds:    true,
-		MinTTL:   time.Millisecond,
-		Inspect:  lookRedis,
-		Open:     openRedis(func(l *redisLock) clients.Lock { return askedRedis{l} }),
+		Name:      "redis",
+		About:     "one Redis: SET key value NX PX ttl, released by a compare-and-delete script",
+		Cluster:   "redis",
+		Confirms:  true,
+		Holds:     true,
+		OwnLeases: true,
+		MinTTL:    time.Millisecond,
+		Inspect:   lookRedis,
+		Open:      openRedis(func(l *redisLock) clients.Lock { return askedRedis{l} }),
 	}
 }
 

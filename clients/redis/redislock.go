@@ -18,13 +18,14 @@ import (
 
 func redislockInfo() clients.Info {
 	return clients.Info{
-		Name:    "redislock",
-		About:   "github.com/bsm/redislock as shipped, on go-redis as shipped: one Redis, all defaults",
-		Cluster: "redis",
-		Module:  "github.com/bsm/redislock",
-		MinTTL:  time.Millisecond,
-		Holds:   true,
-		Inspect: lookRedis,
+		Name:      "redislock",
+		About:     "github.com/bsm/redislock as shipped, on go-redis as shipped: one Redis, all defaults",
+		Cluster:   "redis",
+		Module:    "github.com/bsm/redislock",
+		OwnLeases: true,
+		MinTTL:    time.Millisecond,
+		Holds:     true,
+		Inspect:   lookRedis,
 		// Not Confirms: go-redis sends an Obtain again that was not answered, and the
 		// first one may arrive after all that followed. A key with the grant's own
 		// token does not prove that the grant was in force all the time.

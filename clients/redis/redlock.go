@@ -18,12 +18,13 @@ import (
 
 func redlockInfo() clients.Info {
 	return clients.Info{
-		Name:    "redlock",
-		About:   "Redlock over independent Redis nodes: redsync, used with care (requests sent once, tried until the wait ends)",
-		Cluster: "redlock",
-		Module:  "github.com/go-redsync/redsync/v4",
-		MinTTL:  10 * time.Millisecond,
-		Inspect: lookRedis,
+		Name:      "redlock",
+		About:     "Redlock over independent Redis nodes: redsync, used with care (requests sent once, tried until the wait ends)",
+		Cluster:   "redlock",
+		Module:    "github.com/go-redsync/redsync/v4",
+		OwnLeases: true,
+		MinTTL:    10 * time.Millisecond,
+		Inspect:   lookRedis,
 		// Not Confirms: a majority that still has the value at the release may not
 		// be the majority that made the grant (a set may reach a node late), so it
 		// does not prove that the grant was in force all the time.

@@ -18,12 +18,13 @@ import (
 
 func redsyncInfo() clients.Info {
 	return clients.Info{
-		Name:    "redsync",
-		About:   "github.com/go-redsync/redsync/v4 as shipped, on go-redis as shipped: all defaults but the expiry",
-		Cluster: "redlock",
-		Module:  "github.com/go-redsync/redsync/v4",
-		MinTTL:  10 * time.Millisecond,
-		Inspect: lookRedis,
+		Name:      "redsync",
+		About:     "github.com/go-redsync/redsync/v4 as shipped, on go-redis as shipped: all defaults but the expiry",
+		Cluster:   "redlock",
+		Module:    "github.com/go-redsync/redsync/v4",
+		OwnLeases: true,
+		MinTTL:    10 * time.Millisecond,
+		Inspect:   lookRedis,
 		Options: append([]clients.Option{
 			{Name: "tries", About: "how often one Lock tries before it gives up", Default: "32", Check: adapter.Checks(adapter.ParseCount)},
 			{Name: "drift-factor", About: "share of the expiry kept back for clocks that run at different speeds", Default: "0.01", Check: adapter.Checks(parseShare), Safer: []string{"0.1"}},

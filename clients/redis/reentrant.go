@@ -12,12 +12,13 @@ import (
 
 func redisReentrantInfo() clients.Info {
 	return clients.Info{
-		Name:    "redis-reentrant",
-		About:   "one Redis: a hash that counts its owner's entries, kept by scripts, as Redisson's RLock; the owner's name is new with each hold",
-		Cluster: "redis",
-		Kind:    clients.Reentrant,
-		MinTTL:  time.Millisecond,
-		Inspect: lookRedis,
+		Name:      "redis-reentrant",
+		About:     "one Redis: a hash that counts its owner's entries, kept by scripts, as Redisson's RLock; the owner's name is new with each hold",
+		Cluster:   "redis",
+		Kind:      clients.Reentrant,
+		OwnLeases: true,
+		MinTTL:    time.Millisecond,
+		Inspect:   lookRedis,
 		Open: openRedis(func(l *redisLock) clients.Lock {
 			return &redisReentrant{redisLock: l, holds: map[string]*redisHold{}}
 		}),

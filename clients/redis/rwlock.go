@@ -16,6 +16,7 @@ func redisRwlockInfo() clients.Info {
 		Kind:       clients.ReadWrite,
 		Confirms:   true, // as redis-semaphore
 		Downgrades: true,
+		OwnLeases:  true,
 		MinTTL:     time.Millisecond,
 		Inspect:    lookRedis,
 		Open: openRedis(func(l *redisLock) clients.Lock {
@@ -47,8 +48,7 @@ func (l redisRWLock) AcquireShared(ctx context.Context, key string) (clients.Gra
 const redisDowngrade = `if redis.call("zrem",KEYS[1],ARGV[1])==0 then return 0 end
 local t=redis.call("time") local now=t[1]*1000000+t[2]
 redis.call("zadd",KEYS[1],string.format("%.0f",now+ARGV[2]),ARGV[3])
-redis.call("pexpire",KEYS[1],math.ceil(ARGV[2]/500))
-return 1`
+` + redisKeep
 
 // Downgrade implements clients.Downgrader.
 func (l redisRWLock) Downgrade(ctx context.Context, g clients.Grant) (clients.Grant, error) {

@@ -10,14 +10,15 @@ import (
 
 func redisSemaphoreInfo() clients.Info {
 	return clients.Info{
-		Name:     "redis-semaphore",
-		About:    "one Redis: a sorted set of leases, counted and extended by one script on the server's clock",
-		Cluster:  "redis",
-		Kind:     clients.Semaphore,
-		Confirms: true, // a lease that is still in the set has its permit
-		MinTTL:   time.Millisecond,
-		Options:  []clients.Option{clients.PermitsOption()},
-		Inspect:  lookRedis,
+		Name:      "redis-semaphore",
+		About:     "one Redis: a sorted set of leases, counted and extended by one script on the server's clock",
+		Cluster:   "redis",
+		Kind:      clients.Semaphore,
+		Confirms:  true, // a lease that is still in the set has its permit
+		OwnLeases: true,
+		MinTTL:    time.Millisecond,
+		Options:   []clients.Option{clients.PermitsOption()},
+		Inspect:   lookRedis,
 		Open: openRedis(func(l *redisLock) clients.Lock {
 			return redisSemaphore{redisLeases{l}, clients.PermitsOf(l.options)}
 		}),
@@ -36,11 +37,15 @@ const redisPurge = `local t=redis.call("time") local now=t[1]*1000000+t[2]
 redis.call("zremrangebyscore",KEYS[1],"-inf","("..string.format("%.0f",now))
 `
 
-// The last lines: the set outlives its longest lease by another one.
+// redisKeep lets the set outlive its longest lease by another one: a shorter lease, of another client, must not end it sooner.
+const redisKeep = `local keep=math.ceil(ARGV[2]/500)
+if redis.call("pttl",KEYS[1])<keep then redis.call("pexpire",KEYS[1],keep) end
+return 1`
+
+// The last lines.
 const redisAdd = `
 redis.call("zadd",KEYS[1],string.format("%.0f",now+ARGV[2]),ARGV[1])
-redis.call("pexpire",KEYS[1],math.ceil(ARGV[2]/500))
-return 1`
+` + redisKeep
 
 const (
 	redisLeaseRelease = `return redis.call("zrem",KEYS[1],ARGV[1])`

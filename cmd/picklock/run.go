@@ -128,12 +128,12 @@ is unknown or left out, 0 if all held.`,
 
 // lockOptionFlag adds --lock-option, which every command has that runs a lock.
 func lockOptionFlag(f *pflag.FlagSet, options *[]string) {
-	f.StringArrayVar(options, "lock-option", nil, "NAME=VALUE: an option of the lock itself (see picklock list locks); may be given several times")
+	f.StringArrayVar(options, "lock-option", nil, "NAME=VALUE: an option of the lock itself (see picklock list locks), or NAME@CLIENT=VALUE for one client; may be given several times")
 }
 
 // abilityFlag adds --ability, which every command has that runs an exec lock.
 func abilityFlag(f *pflag.FlagSet, abilities *[]string) {
-	f.StringArrayVar(abilities, "ability", nil, "NAME=VALUE: what an exec lock can do, over what its program declares: tokens, lease, renew, watchdog, notifies, confirms, holds, downgrades, cancels or lingers with yes or no, kind, permits; may be given several times")
+	f.StringArrayVar(abilities, "ability", nil, "NAME=VALUE: what an exec lock can do, over what its program declares: tokens, lease, renew, watchdog, notifies, confirms, holds, downgrades, cancels, own_leases or lingers with yes or no, kind, permits; may be given several times")
 }
 
 // knownRuntime says what is wrong with the flags that choose the runtime.

@@ -98,6 +98,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	}
 	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Holds: info.Holds, Permits: info.Permits(o.Extra)}
 	t.Other, t.Unrenewed = info.Other(o.Extra)
+	t.Mixed = info.MixedOf(hunt.FirstClient, o.Extra)
 	t.Reentrant, t.Shared, t.Downgrades, t.Cancels = info.Kind == clients.Reentrant, info.Kind == clients.ReadWrite, info.Downgrades, info.Cancels
 	if s.Cluster != info.Cluster {
 		t.Cluster = s.Cluster

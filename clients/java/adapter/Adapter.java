@@ -39,9 +39,12 @@ public abstract class Adapter {
     /** since is System.nanoTime(), which is CLOCK_MONOTONIC, right before the request that was answered. */
     public record Lease(long leaseMs, long since) {}
 
-    /** What an acquire has got: a token of 0 and a lease of null are none. expired: by what the library tells its user, the lock is over. */
-    public record Grant(long token, Lease lease, boolean expired) {
-        public Grant(long token, Lease lease) { this(token, lease, false); }
+    /**
+     * What an acquire has got: a token of 0 and a lease of null are none. expired: by what the library tells its user, the
+     * lock is over. unrenewed: the library does not renew this one, although it renews others.
+     */
+    public record Grant(long token, Lease lease, boolean expired, boolean unrenewed) {
+        public Grant(long token, Lease lease) { this(token, lease, false, false); }
     }
 
     /** servers are the "host:port" of the Compose file's servers. */
@@ -144,6 +147,7 @@ public abstract class Adapter {
                 if (grant == null) return failed("timeout", true);
                 if (grant.token != 0) answer.put("token", grant.token);
                 if (grant.expired) answer.put("expired", true);
+                if (grant.unrenewed) answer.put("watchdog", false);
                 answer.putAll(fields(grant.lease));
             }
             case "renew" -> {

@@ -6,9 +6,11 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
@@ -44,6 +46,9 @@ import org.redisson.config.SentinelServersConfig;
  * release then unlocks it as often. Option threads: one does everything; each: every grant has a thread of its own,
  * as in a pool, which also releases it.
  *
+ * Option watchdog. alternate: a client gives a lease with the first acquire of a key that is granted, none with the second, and so
+ * on, all by one lock object, as an application whose parts share that.
+ *
  * Option timeouts. scaled: by default the library waits 3 s for an answer and then sends the request again, while a lease
  * is 30 s. With a lease of 1 s these 3 s would outlast it, and no request would ever be sent again within it: so all
  * waits are shortened as the lease is. library: its own.
@@ -61,11 +66,13 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
     private final String type;
     private final List<RedissonClient> clients = new ArrayList<>(); // of redlock and multi one a server
     private RedissonClient redisson; // the first
-    private boolean watchdog, scaled;
+    private boolean watchdog, alternate, scaled;
+    private final Set<String> leased = new HashSet<>(); // alternate: of these keys the latest grant had a lease
     private String wait;
     private int ttl, permits, nested;
     private final Map<String, RLock> held = new HashMap<>();
     private boolean threads; // each grant has its own
+    private final Map<String, RLock> kept = new HashMap<>(); // alternate: the lock of each key
     private final Map<String, ExecutorService> owners = new HashMap<>(); // the thread of each grant, if so
     private final Map<String, String> ids = new HashMap<>(); // of a semaphore's permits
 
@@ -73,7 +80,8 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
 
     public Map<String, Object> open(Open request) throws Exception {
         ttl = request.ttlMs();
-        watchdog = request.option("watchdog", "yes").equals("yes") && !type.equals("semaphore");
+        alternate = request.option("watchdog", "yes").equals("alternate");
+        watchdog = !request.option("watchdog", "yes").equals("no") && !type.equals("semaphore");
         permits = Integer.parseInt(request.option("permits", "2"));
         nested = Integer.parseInt(request.option("nested", "1"));
         threads = request.option("threads", "one").equals("each");
@@ -96,7 +104,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         redisson = clients.get(0);
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("tokens", type.equals("fenced"));
-        abilities.put("lease", !watchdog);
+        if (!alternate) abilities.put("lease", !watchdog);
         abilities.put("watchdog", watchdog);
         abilities.put("cancels", true);
         // The release compares the owner. That of fair succeeds, too, if nobody holds the lock, and that of rw in some versions.
@@ -223,6 +231,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
     }
 
     private Grant tried(String key, long timeoutMs, boolean shared) throws Exception {
+        if (alternate) watchdog = leased.contains(key);
         long since = System.nanoTime(); // the library does not tell when the request was sent that was granted
         Lease lease = watchdog ? null : new Lease(ttl, since);
         try {
@@ -235,7 +244,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
                 ids.put(key, id);
                 return new Grant(0, lease);
             }
-            RLock lock = lock(key, shared);
+            RLock lock = alternate ? keptLock(key, shared) : lock(key, shared);
             long token = 0;
             if (type.equals("fenced")) {
                 Long got = watchdog
@@ -246,9 +255,11 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
             } else if (!take(lock, timeoutMs)) {
                 return null;
             }
+            if (watchdog) leased.remove(key);
+            else leased.add(key);
             held.put(key, lock);
             for (int i = 1; i < nested; i++) take(lock, timeoutMs);
-            return new Grant(token, lease);
+            return new Grant(token, lease, false, alternate && !watchdog);
         } catch (RedisException e) { // it may have taken effect or not
             throw new Unknown(e.toString());
         }
@@ -274,6 +285,13 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         } finally {
             limit.over();
         }
+    }
+
+    /** The same object for all acquires of a key, as one that an application keeps in a field. */
+    private RLock keptLock(String key, boolean shared) throws ReflectiveOperationException {
+        RLock lock = kept.get(key + shared);
+        if (lock == null) kept.put(key + shared, lock = lock(key, shared));
+        return lock;
     }
 
     /** The lock of a key. Older versions do not have all of them. */
@@ -310,7 +328,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
             for (int i = 0; i < nested; i++) if (!take(reads, 0)) throw new NotSent("the read lock was refused to who has the write lock");
             RLock writes = held.put(key, reads);
             for (int i = 0; i < nested; i++) writes.unlock();
-            return new Grant(0, lease);
+            return new Grant(0, lease, false, alternate && !watchdog);
         } catch (IllegalMonitorStateException e) {
             throw new Unknown(e.toString()); // the write lock was gone, and the read lock may be held
         } catch (RedisException e) {

@@ -96,6 +96,7 @@ type abilities struct {
 
 	Downgrades bool `json:"downgrades,omitempty"`
 	Cancels    bool `json:"cancels,omitempty"`
+	OwnLeases  bool `json:"own_leases,omitempty"`
 }
 
 var writing sync.Mutex // of answers and events
