@@ -30,7 +30,7 @@ func otherwise(t Target, all []workload) []workload {
 		give(t.Unrenewed, all, workload.outlives)
 	}
 	if len(t.Mixed) > 0 {
-		give(t.Mixed, append(all[:len(all):len(all)], staysLong(t)...), func(w workload) bool { return !w.plain() })
+		give(t.Mixed, append(staysLong(t), all...), func(w workload) bool { return !w.plain() })
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func javaLines() []line {
 	fenced := of("redisson-fenced", "fenced", "RFencedLock on one Redis: a lock with a token")
 	fenced.fencing = true
 	rw := of("redisson-rw", "rw", "RReadWriteLock on one Redis")
-	rw.kind, rw.downgrades, rw.holds, rw.confirms = clients.ReadWrite, true, false, false
+	rw.kind, rw.downgrades, rw.holds = clients.ReadWrite, true, false
 	fair := of("redisson-fair", "fair", "fair lock on one Redis: waiting clients in line")
 	fair.confirms = false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")

@@ -150,7 +150,7 @@ func TestFolders(t *testing.T) {
 func TestConfirmsByVersion(t *testing.T) {
 	for name, want := range map[string]bool{
 		"redisson": true, "redisson@3.10.5": false, "redisson@2.15.2": false, "redisson@3.11.2": true, "redisson@3.9.1": false, "redisson@3.50.0": true,
-		"redisson-fair": false, "redisson-rw": false, "redisson-spin": true, "redisson-multi": true, "redisson-multi@3.10.2": false,
+		"redisson-fair": false, "redisson-rw": true, "redisson-rw@3.10.5": false, "redisson-spin": true, "redisson-multi": true, "redisson-multi@3.10.2": false,
 		"spring-jdbc": true, "spring-jdbc@6.4.0": true, "spring-jdbc@6.3.11": false, "spring-jdbc@5.3.8.RELEASE": false, "spring-redis@5.5.4": true,
 	} {
 		lock, version, _ := strings.Cut(name, "@")

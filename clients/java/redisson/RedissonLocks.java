@@ -107,8 +107,8 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         if (!alternate) abilities.put("lease", !watchdog);
         abilities.put("watchdog", watchdog);
         abilities.put("cancels", true);
-        // The release compares the owner. That of fair succeeds, too, if nobody holds the lock, and that of rw in some versions.
-        abilities.put("confirms", !List.of("redlock", "fair", "rw").contains(type));
+        // The release compares the owner. That of fair succeeds, too, if nobody holds the lock.
+        abilities.put("confirms", !List.of("redlock", "fair").contains(type));
         abilities.put("holds", !type.equals("rw") && !type.equals("semaphore") && !several());
         abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
         if (type.equals("semaphore")) abilities.put("permits", permits);
