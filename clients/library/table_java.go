@@ -18,6 +18,12 @@ var scaledTimeouts = clients.Option{
 	Default: "scaled", Check: adapter.Checks(adapter.OneOf("scaled", "library")),
 }
 
+// besideOption lets another thread of a client's process compete for the lock: what threads of one process share is shared by no two clients.
+var besideOption = clients.Option{
+	Name: "beside", About: "another thread of the process asks for the lock at the same time, and gives it back at once",
+	Default: "no", Also: "yes", Check: adapter.Checks(adapter.ParseSwitch),
+}
+
 func javaLines() []line {
 	wait := clients.Option{
 		Name: "wait", About: "how it waits: by a call with a wait time (library), or by one without, which its user interrupts when the time is over (forever)",
@@ -36,7 +42,7 @@ func javaLines() []line {
 		}, {
 			Name: "threads", About: "which of its threads take the lock: one, or each grant has its own (each), as in a pool",
 			Default: "one", Also: "each", Check: adapter.Checks(adapter.OneOf("one", "each")),
-		}, wait, scaledTimeouts},
+		}, wait, besideOption, scaledTimeouts},
 	}
 	of := func(name, variant, about string) line {
 		l := redisson
@@ -51,7 +57,7 @@ func javaLines() []line {
 	fair.confirms = false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
 	semaphore.ownLeases = true
-	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption(), wait, scaledTimeouts}
+	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption(), wait, besideOption, scaledTimeouts}
 	several := func(name, variant, about string) line {
 		l := of(name, variant, about)
 		l.cluster, l.holds = "redlock", false
@@ -84,13 +90,13 @@ func curatorLines() []line {
 			name: name, variant: variant, about: "Apache Curator's " + about,
 			language: javaLanguage, folder: "curator", program: "CuratorLocks", library: "org.apache.curator:curator-recipes", version: "5.9.0", cluster: "zookeeper",
 			cancels: true, minTTL: 400 * time.Millisecond, promises: []string{"https://curator.apache.org/docs/recipes-shared-reentrant-lock", "https://curator.apache.org/docs/errors"},
-			options: []clients.Option{listenerOption(), scaledTimeouts},
+			options: []clients.Option{listenerOption(), besideOption, scaledTimeouts},
 		}
 	}
 	rw := of("curator-rw", "rw", "InterProcessReadWriteLock on ZooKeeper")
 	rw.kind, rw.downgrades = clients.ReadWrite, true
 	semaphore := of("curator-semaphore", "semaphore", "InterProcessSemaphoreV2 on ZooKeeper")
-	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption(), listenerOption(), scaledTimeouts}
+	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption(), listenerOption(), besideOption, scaledTimeouts}
 	multi := of("curator-multi", "multi", "InterProcessMultiLock over two mutexes on ZooKeeper, of which it needs both")
 	multi.promises = append(slices.Clip(multi.promises), "https://curator.apache.org/docs/recipes-multi-shared-lock")
 	election := func(name, variant, about, page string) line {
@@ -135,7 +141,16 @@ func registryLines() []line {
 	}
 	springRedis := registry("spring-redis", "RedisRegistry", "redis", "redis", "RedisLockRegistry on one Redis")
 	springRedis.ownLeases = true
+	springWait := clients.Option{
+		Name: "wait", About: "who waits for the lock: its user, who tries again and again, or the library, in tryLock with a time",
+		Default: "user", Also: "library", Check: adapter.Checks(adapter.OneOf("user", "library")),
+	}
+	springRedis.options = []clients.Option{{
+		Name: "type", About: "how the library waits: it tries again and again (spin), or is notified of releases (pubsub)",
+		Default: "spin", Also: "pubsub", Check: adapter.Checks(adapter.OneOf("spin", "pubsub")),
+	}, springWait, besideOption}
 	springJDBC := registry("spring-jdbc", "JdbcRegistry", "jdbc", "postgres", "JdbcLockRegistry on Postgres, by each client's own time")
+	springJDBC.options = []clients.Option{springWait, besideOption}
 	springJDBC.vague = regexp.MustCompile(`^([0-5]|6\.[0-3])\.`)
 	return []line{
 		jdbc, redis,

@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
@@ -76,6 +77,21 @@ public abstract class Adapter {
 
     /** Called when the answer of an acquire has been written. A loss that is told before is taken for a former grant's. */
     protected void answered(String key) {}
+
+    /**
+     * Does something in another thread of the program, as applications have many: one that asks for a lock and gives it
+     * back at once. What comes of it is not told to picklock.
+     */
+    protected static void beside(Callable<?> does) {
+        Thread other = new Thread(() -> {
+            try {
+                does.call();
+            } catch (Exception e) { // it asks no more
+            }
+        }, "beside");
+        other.setDaemon(true);
+        other.start();
+    }
 
     /** To call when the lock has renewed its lease by itself. */
     protected void renewed(String key, Lease lease) {

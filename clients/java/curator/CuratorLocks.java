@@ -37,6 +37,7 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
     private final String type;
     private CuratorFramework client;
     private int permits;
+    private boolean beside;
     private final Map<String, InterProcessReadWriteLock> both = new ConcurrentHashMap<>(); // of rw: those of which one is held
     private final Map<String, InterProcessLock> held = new ConcurrentHashMap<>();
     private final Map<String, Step> released = new ConcurrentHashMap<>(); // the releases of what was held last
@@ -53,6 +54,7 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
             default -> throw new NotSent("option listener=" + listener + ": want suspended, lost or none");
         };
         permits = Integer.parseInt(request.option("permits", "2"));
+        beside = request.option("beside", "no").equals("yes");
         client = connected(request, (c, state) -> {
             if (losing.contains(state)) {
                 held.keySet().forEach(this::lost);
@@ -92,6 +94,7 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
 
     public Grant acquire(String key, long timeoutMs, boolean shared) throws Unknown, InterruptedException {
         String path = "/picklock/" + key;
+        if (beside) beside(() -> comesAndGoes(path, timeoutMs, shared));
         try {
             if (type.equals("semaphore")) {
                 var lease = new InterProcessSemaphoreV2(client, path, permits).acquire(timeoutMs, TimeUnit.MILLISECONDS);
@@ -99,16 +102,14 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
                 leases.put(key, lease);
                 return new Grant(0, null);
             }
-            InterProcessLock lock = switch (type) {
-                case "rw" -> {
-                    var pair = new InterProcessReadWriteLock(client, path);
-                    both.put(key, pair);
-                    yield shared ? pair.readLock() : pair.writeLock();
-                }
-                case "multi" -> new InterProcessMultiLock(client, List.of(path + "/first", path + "/second"));
-                case "semaphore-mutex" -> new InterProcessSemaphoreMutex(client, path);
-                default -> new InterProcessMutex(client, path);
-            };
+            InterProcessLock lock;
+            if (type.equals("rw")) {
+                var pair = new InterProcessReadWriteLock(client, path);
+                both.put(key, pair);
+                lock = shared ? pair.readLock() : pair.writeLock();
+            } else {
+                lock = mutex(path);
+            }
             // false: the library has taken its node out of the line again.
             if (!lock.acquire(timeoutMs, TimeUnit.MILLISECONDS)) return null;
             held.put(key, lock);
@@ -118,6 +119,28 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
         } catch (Exception e) { // it may have taken effect or not
             throw new Unknown(e.toString());
         }
+    }
+
+    private InterProcessLock mutex(String path) {
+        return switch (type) {
+            case "multi" -> new InterProcessMultiLock(client, List.of(path + "/first", path + "/second"));
+            case "semaphore-mutex" -> new InterProcessSemaphoreMutex(client, path);
+            default -> new InterProcessMutex(client, path);
+        };
+    }
+
+    private boolean comesAndGoes(String path, long timeoutMs, boolean shared) throws Exception {
+        if (type.equals("semaphore")) {
+            var semaphore = new InterProcessSemaphoreV2(client, path, permits);
+            var lease = semaphore.acquire(timeoutMs, TimeUnit.MILLISECONDS);
+            if (lease != null) semaphore.returnLease(lease);
+            return lease != null;
+        }
+        var both = new InterProcessReadWriteLock(client, path);
+        InterProcessLock lock = !type.equals("rw") ? mutex(path) : shared ? both.readLock() : both.writeLock();
+        if (!lock.acquire(timeoutMs, TimeUnit.MILLISECONDS)) return false;
+        lock.release();
+        return true;
     }
 
     /** As its documentation has it: the read lock is acquired under the write lock, which is released then. */

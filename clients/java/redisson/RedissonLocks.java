@@ -49,6 +49,8 @@ import org.redisson.config.SentinelServersConfig;
  * Option watchdog. alternate: a client gives a lease with the first acquire of a key that is granted, none with the second, and so
  * on, all by one lock object, as an application whose parts share that.
  *
+ * Option beside: another thread of the process asks for the lock as well, by an object of its own, and gives it back at once.
+ *
  * Option timeouts. scaled: by default the library waits 3 s for an answer and then sends the request again, while a lease
  * is 30 s. With a lease of 1 s these 3 s would outlast it, and no request would ever be sent again within it: so all
  * waits are shortened as the lease is. library: its own.
@@ -66,7 +68,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
     private final String type;
     private final List<RedissonClient> clients = new ArrayList<>(); // of redlock and multi one a server
     private RedissonClient redisson; // the first
-    private boolean watchdog, alternate, scaled;
+    private boolean watchdog, alternate, scaled, beside;
     private final Set<String> leased = new HashSet<>(); // alternate: of these keys the latest grant had a lease
     private String wait;
     private int ttl, permits, nested;
@@ -86,6 +88,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         nested = Integer.parseInt(request.option("nested", "1"));
         threads = request.option("threads", "one").equals("each");
         wait = request.option("wait", "library");
+        beside = request.option("beside", "no").equals("yes");
         scaled = request.option("timeouts", "scaled").equals("scaled");
         if (type.equals("sentinel")) {
             Config config = config();
@@ -195,6 +198,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
     }
 
     public Grant acquire(String key, long timeoutMs, boolean shared) throws Exception {
+        if (beside) beside(() -> comesAndGoes(key, timeoutMs, shared));
         if (!threads) return acquired(key, timeoutMs, shared);
         ExecutorService owner = Executors.newSingleThreadExecutor();
         Grant grant = null;
@@ -204,6 +208,19 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
             if (grant == null) owner.shutdown();
             else owners.put(key, owner);
         }
+    }
+
+    private boolean comesAndGoes(String key, long timeoutMs, boolean shared) throws Exception {
+        if (type.equals("semaphore")) {
+            RPermitExpirableSemaphore all = redisson.getPermitExpirableSemaphore(key);
+            all.trySetPermits(permits);
+            String id = all.tryAcquire(timeoutMs, ttl, TimeUnit.MILLISECONDS);
+            return id != null && all.tryRelease(id);
+        }
+        RLock lock = lock(key, shared);
+        if (!lock.tryLock(timeoutMs, TimeUnit.MILLISECONDS)) return false;
+        lock.unlock();
+        return true;
     }
 
     private static <T> T in(ExecutorService thread, Callable<T> call) throws Exception {

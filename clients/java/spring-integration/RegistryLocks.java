@@ -4,6 +4,7 @@ import java.util.ConcurrentModificationException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import org.springframework.context.Lifecycle;
 import org.springframework.integration.support.locks.LockRegistry;
@@ -22,6 +23,7 @@ abstract class RegistryLocks extends Adapter implements AutoCloseable {
     private final String artifact;
     private LockRegistry registry;
     private int ttl;
+    private boolean waits, beside; // the library does; another thread asks, too
     private final Map<String, Lock> held = new HashMap<>();
 
     RegistryLocks(String artifact) { this.artifact = artifact; }
@@ -33,6 +35,8 @@ abstract class RegistryLocks extends Adapter implements AutoCloseable {
 
     public Map<String, Object> open(Open request) throws Exception {
         ttl = request.ttlMs();
+        waits = request.option("wait", "user").equals("library");
+        beside = request.option("beside", "no").equals("yes");
         registry = registry(request);
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", true);
@@ -56,15 +60,27 @@ abstract class RegistryLocks extends Adapter implements AutoCloseable {
         }
     }
 
-    /** The library waits by trying again and again: so does this, which thereby knows when the try began that was granted. */
+    private boolean comesAndGoes(String key, long timeoutMs) throws InterruptedException {
+        Lock lock = (Lock) registry.obtain(key);
+        if (!lock.tryLock(timeoutMs, TimeUnit.MILLISECONDS)) return false;
+        lock.unlock();
+        return true;
+    }
+
+    /**
+     * Option wait. user: the library waits by trying again and again, as it does by default, and so does this, which thereby knows
+     * when the try began that was granted. library: by tryLock with a time. Option beside: another thread of the process
+     * asks for the lock as well, and gives it back at once.
+     */
     public Grant acquire(String key, long timeoutMs, boolean shared) throws Exception {
+        if (beside) beside(() -> comesAndGoes(key, timeoutMs));
         Lock lock = (Lock) registry.obtain(key);
         long end = System.nanoTime() + timeoutMs * 1_000_000;
         while (true) {
             long since = System.nanoTime();
             boolean got;
             try {
-                got = lock.tryLock();
+                got = waits ? lock.tryLock(timeoutMs, TimeUnit.MILLISECONDS) : lock.tryLock();
             } catch (RuntimeException e) { // it may have taken effect or not
                 throw new Unknown(e.toString());
             }
@@ -72,7 +88,7 @@ abstract class RegistryLocks extends Adapter implements AutoCloseable {
                 held.put(key, lock);
                 return new Grant(0, new Lease(ttl, since));
             }
-            if (System.nanoTime() >= end) return null;
+            if (waits || System.nanoTime() >= end) return null;
             Thread.sleep(IDLE);
         }
     }
