@@ -120,6 +120,11 @@ func inLeases(value string, ttl time.Duration) string {
 // CheckOptions returns an error that lists what the lock knows if it does not know
 // an option of extra, or cannot use its value.
 func (i Info) CheckOptions(extra map[string]string) error {
+	if i.AnyOption || i.OwnLeases {
+		if err := checkLeases(extra); err != nil {
+			return fmt.Errorf("lock %s: %w", i.Name, err)
+		}
+	}
 	if i.AnyOption {
 		return nil
 	}
@@ -131,10 +136,7 @@ func (i Info) CheckOptions(extra map[string]string) error {
 		name, _, one := strings.Cut(given, ofClient)
 		at := slices.Index(names, name)
 		switch {
-		case one && name == OptionLease && i.OwnLeases:
-			if err := checkLease(extra[given]); err != nil {
-				return fmt.Errorf("lock %s: option %s=%s: %w", i.Name, given, extra[given], err)
-			}
+		case one && name == OptionLease && i.OwnLeases: // see above
 			continue
 		case len(names) == 0:
 			return fmt.Errorf("lock %s has no options: it does not know %q", i.Name, given)

@@ -33,6 +33,19 @@ func checkLease(text string) error {
 	return fmt.Errorf("want a time, as 3s, or %v to %d leases", leastPart, mostLeases)
 }
 
+// checkLeases refuses leases of one client that are none.
+func checkLeases(extra map[string]string) error {
+	for _, given := range slices.Sorted(maps.Keys(extra)) {
+		if name, _, one := strings.Cut(given, ofClient); !one || name != OptionLease {
+			continue
+		}
+		if err := checkLease(extra[given]); err != nil {
+			return fmt.Errorf("option %s=%s: %w", given, extra[given], err)
+		}
+	}
+	return nil
+}
+
 // OptionsOf are the options and the lease of one client: those that are given for it alone take precedence.
 func OptionsOf(client string, extra map[string]string, ttl time.Duration) (own map[string]string, lease time.Duration) {
 	if len(clientsWithOptions(extra)) == 0 {
@@ -68,14 +81,19 @@ func LongestLease(extra map[string]string, ttl time.Duration) time.Duration {
 	return longest
 }
 
-// CheckClients returns an error if an option is given for a client that does not take part, or if a client asks for a lease that is shorter than least.
+// CheckClients returns an error if an option is given for a client that does not take part, or if a client asks for a lease that is shorter than least
+// or so long that a run would not end.
 func CheckClients(extra map[string]string, ttl, least time.Duration, names []string) error {
 	for _, client := range clientsWithOptions(extra) {
 		if !slices.Contains(names, client) {
 			return fmt.Errorf("an option is given for the client %q; the clients are %s", client, strings.Join(names, ", "))
 		}
-		if _, lease := OptionsOf(client, extra, ttl); lease < least {
+		_, lease := OptionsOf(client, extra, ttl)
+		switch most := mostLeases * ttl; {
+		case lease < least:
 			return fmt.Errorf("the client %s asks for a lease of %v; the lock keeps leases of %v or more", client, lease, least)
+		case lease > most:
+			return fmt.Errorf("the client %s asks for a lease of %v: want at most %v, which is %d times that of the others", client, lease, most, mostLeases)
 		}
 	}
 	return nil

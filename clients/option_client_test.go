@@ -66,11 +66,26 @@ func TestCheckOptionsOfAClient(t *testing.T) {
 	}
 }
 
+// A lock that takes any option is told of a lease that is none.
+func TestCheckLeaseOfAnyOption(t *testing.T) {
+	exec := Info{Name: "exec:x", AnyOption: true}
+	for text, right := range map[string]bool{"lease@A=2s": true, "lease@A=long": false, "lease=long": true, "of@A=long": true} {
+		extra, err := ParseOptions([]string{text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := exec.CheckOptions(extra); (err == nil) != right {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 // Only clients that take part have options of their own, and no lease is shorter than the lock keeps.
 func TestCheckClients(t *testing.T) {
 	for text, want := range map[string]string{
 		"lease@A=2 leases": "", "by@B=x": "", "by=x": "",
-		"by@D=x": `the client "D"; the clients are A, B`, "lease@A=0.5 leases": "keeps leases of 600ms or more", "by@=x": `the client ""`,
+		"lease@B=21s": "want at most 20s",
+		"by@D=x":      `the client "D"; the clients are A, B`, "lease@A=0.5 leases": "keeps leases of 600ms or more", "by@=x": `the client ""`,
 	} {
 		extra, err := ParseOptions([]string{text})
 		if err != nil {

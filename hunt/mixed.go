@@ -27,8 +27,8 @@ func (w workload) plain() bool {
 	})
 }
 
-// staysLong are workloads for a lock that several have at once and whose clients ask for leases of their own: A has it for nearly three leases of the others,
-// B has it beside A and leaves, and as many as may have it ask when a lease of B's would be over, and another one.
+// staysLong are workloads for a lock that several have at once and whose clients ask for leases of their own. A has it for nearly three leases of the
+// others, and B has it beside A and leaves. Two leases later, as many clients as may have it at once ask for it.
 func staysLong(t Target) []workload {
 	const long, beside, late = "work 2.4 leases, work 0.4 leases, ", "await A granted or 3 leases, ", "await A's 2nd work or 4 leases, "
 	var programs []string // A's second work tells the others
