@@ -33,7 +33,7 @@ func checkLease(text string) error {
 	return fmt.Errorf("want a time, as 3s, or %v to %d leases", leastPart, mostLeases)
 }
 
-// checkLeases refuses leases of one client that are none.
+// checkLeases refuses what is given as the lease of one client and is no time.
 func checkLeases(extra map[string]string) error {
 	for _, given := range slices.Sorted(maps.Keys(extra)) {
 		if name, _, one := strings.Cut(given, ofClient); !one || name != OptionLease {

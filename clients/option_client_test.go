@@ -66,7 +66,7 @@ func TestCheckOptionsOfAClient(t *testing.T) {
 	}
 }
 
-// A lock that takes any option is told of a lease that is none.
+// Of a lock that takes any option, too, what is given as the lease of one client has to be a time.
 func TestCheckLeaseOfAnyOption(t *testing.T) {
 	exec := Info{Name: "exec:x", AnyOption: true}
 	for text, right := range map[string]bool{"lease@A=2s": true, "lease@A=long": false, "lease=long": true, "of@A=long": true} {

@@ -34,9 +34,7 @@ func (t *Target) Learn(ctx context.Context, p Runner) error {
 			return err
 		}
 		t.Reentrant, t.Shared, t.Downgrades, t.Cancels, t.Permits = out.Reentrant, out.Shared, out.Downgrades, out.Cancels, out.Permits
-		if out.OwnLeases {
-			t.mixLeases()
-		}
+		t.Mixed = with(t.Mixed, out.Mixed)
 		t.Holds = slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.F == history.Holds && e.Type == history.OK })
 		t.ReleasesTwice = releasesTwice(out.Events)
 		t.Granted, t.Ungranted = granted(out.Events), ungranted(out.Events)

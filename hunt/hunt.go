@@ -56,7 +56,7 @@ type Outcome struct {
 	Shared      bool
 	Downgrades  bool
 	Cancels     bool
-	OwnLeases   bool
+	Mixed       map[string]string // see Target, as far as it is known only now
 	Permits     int
 	Lease       time.Duration // the longest that the lock was seen to grant so far; 0 if none was
 	Took        time.Duration

@@ -8,16 +8,6 @@ import (
 	acts "github.com/picklock/picklock/workloads"
 )
 
-// mixLeases gives the first client a lease of its own where it is mixed.
-func (t *Target) mixLeases() {
-	if name := "lease@" + FirstClient; t.Extra[name] == "" && t.Mixed[name] == "" {
-		t.Mixed = with(t.Mixed, map[string]string{name: otherLease})
-	}
-}
-
-// otherLease is such a lease, longer than any workload lasts.
-const otherLease = "3 leases"
-
 // plain says that its clients do no more than have the lock and work: what one asks for besides shows nothing of what the others have chosen.
 func (w workload) plain() bool {
 	return !slices.ContainsFunc(w.programs, func(p scenarios.Program) bool {

@@ -76,23 +76,6 @@ func TestMixedOptions(t *testing.T) {
 	}
 }
 
-// A program may say only when it is opened that each client can have a lease of its own.
-func TestMixLeases(t *testing.T) {
-	for name, tc := range map[string]struct {
-		target Target
-		want   map[string]string
-	}{
-		"none":      {Target{}, map[string]string{"lease@A": otherLease}},
-		"besides":   {Target{Mixed: map[string]string{"by@A": "x"}}, map[string]string{"lease@A": otherLease, "by@A": "x"}},
-		"the same":  {Target{Mixed: map[string]string{"lease@A": "2 leases"}}, map[string]string{"lease@A": "2 leases"}},
-		"the users": {Target{Extra: map[string]string{"lease@A": "2s"}}, nil},
-	} {
-		if tc.target.mixLeases(); !maps.Equal(tc.target.Mixed, tc.want) {
-			t.Errorf("%s: %v", name, tc.target.Mixed)
-		}
-	}
-}
-
 // With a client its own options go.
 func TestDropClientWithOptions(t *testing.T) {
 	before := map[string]string{"lease@A": "2s", "by": "row", "by@B": "table", "of@BA": "x"}
