@@ -71,24 +71,30 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s; a lock that nobody held was never refused for longer than %s", of(after, "grant"), dur(an.opt.Bound))}
 }
 
-// heldForGood is the first acquire of unknown outcome that may have taken a lock without leases since its last grant, and for longer
-// than the bound after the last fault; nil for none.
+// heldForGood is an acquire of unknown outcome that may have taken a lock without leases, and for longer than the bound after the
+// last fault; nil for none. It is the first such since the lock's last grant, or before that: a request of then may have
+// waited in line behind that grant.
 func heldForGood(an *analysis, last int64) *op {
 	if an.maxLease > 0 || an.last-last <= an.opt.Bound {
 		return nil
 	}
+	var before *op
 	for _, k := range an.locks {
 		granted := int64(-1)
 		if n := len(k.grants); n > 0 {
 			granted = k.grants[n-1].okT
 		}
 		for _, o := range k.acquires {
-			if o.typ != tFail && o.endT > granted && an.last-o.endT > an.opt.Bound {
+			switch {
+			case o.typ == tFail || an.last-o.endT <= an.opt.Bound:
+			case o.endT > granted:
 				return o
+			case before == nil:
+				before = o
 			}
 		}
 	}
-	return nil
+	return before
 }
 
 // stallsAfter is how often this machine stalled after t.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/compose"
 )
 
 // experiment is one run and what must come of it on real servers, whatever the
@@ -37,7 +38,8 @@ var experiments = []experiment{
 	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority:held --work-time 100ms --duration 15s", 1, "granted-early", nil, false, 2, true},
 	{"etcd everything fenced", "etcd", "--lock etcd --faults pause,kill,partition,clock --fencing read-write --duration 25s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
-	{"zookeeper everything fenced", "zookeeper", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --duration 25s", 0, "",
+	// Debian's 3.8.0 forgets releases that it has confirmed, in about one such run of fifty: docs/findings/zookeeper-lost-commit.md.
+	{"zookeeper everything fenced", "zookeeper@3.9.5", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --duration 25s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
 	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --duration 12s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1, true},
 	{"renewal does not help", "redis", "--lock redis --faults pause:holder --renew --duration 8s", 1, "stale-write", nil, false, 1, false},
@@ -86,7 +88,11 @@ func TestExperiments(t *testing.T) {
 func (x experiment) long() bool { return strings.Contains(x.name, "everything") }
 
 func (x experiment) run(t *testing.T, runtime string) {
-	o := picklock(t, append(strings.Fields(x.args), "--runtime", runtime)...)
+	args := append(strings.Fields(x.args), "--runtime", runtime)
+	if _, _, versioned := compose.Version(x.cluster); versioned && runtime == "local" {
+		args = append(args, "--cluster", x.cluster)
+	}
+	o := picklock(t, args...)
 	v := o.verdict
 	if o.code != x.code {
 		t.Fatalf("exit %d, want %d: %s %+v", o.code, x.code, v.Why, v.Properties)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(testkit.WithProgram(&program, m.Run))
 }
 
-// need skips a test whose servers are not installed here, and says what to do.
+// need skips a test whose servers are neither installed here nor to be had, and says what to do.
 func need(t *testing.T, clusters ...string) {
 	t.Helper()
 	for _, name := range clusters {
@@ -35,8 +35,10 @@ func need(t *testing.T, clusters ...string) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		plain, _, _ := compose.Version(name)
+		family, _, _ := strings.Cut(plain, "-")
+		testkit.Need(t, family, def.Build(t.Context(), func(text string) { t.Log(text) }))
 		for _, s := range def.Servers() {
-			family, _, _ := strings.Cut(name, "-")
 			testkit.Need(t, family, s.Spec.Local.Missing())
 		}
 	}

@@ -110,9 +110,11 @@ func main() {
 	}},
 	{server: "zookeeper", like: "3.9.3", versions: regexp.MustCompile(`^3\.([5-9]|[1-9]\d+)\.\d+$`), from: jars{
 		artifact: "org.apache.zookeeper:zookeeper", class: "org.apache.zookeeper.server.quorum.QuorumPeerMain",
-		// What its own start script adds, and a logger that writes warnings only.
+		// What its own start script adds, and a logger that writes to standard error.
 		without: []string{"ch.qos.logback:*", "log4j:*", "org.slf4j:slf4j-log4j12", "org.slf4j:slf4j-reload4j", "ch.qos.reload4j:*"},
-		besides: []string{"io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5", "commons-cli:commons-cli:1.5.0", "commons-io:commons-io:2.11.0", "org.slf4j:slf4j-simple:1.7.36"},
+		besides: []string{"io.dropwizard.metrics:metrics-core:4.1.12.1", "org.xerial.snappy:snappy-java:1.1.10.5", "commons-cli:commons-cli:1.5.0", "commons-io:commons-io:2.11.0",
+			// Versions from 3.9.4 on need the second version of this one, and those before can use it.
+			"org.slf4j:slf4j-api:2.0.17", "org.slf4j:slf4j-simple:2.0.17"},
 	}},
 	// What is published has the server and initdb, and not pg_basebackup, by which a replica starts.
 	{server: "postgres", like: "18.6", versions: regexp.MustCompile(`^[1-9]\d\.\d+(\.\d+)?$`), from: archive{
