@@ -38,7 +38,7 @@ var experiments = []experiment{
 	{"redlock clocks", "redlock", "--lock redlock --faults clock:majority:held --work-time 100ms --duration 15s", 1, "granted-early", nil, false, 2, true},
 	{"etcd everything fenced", "etcd", "--lock etcd --faults pause,kill,partition,clock --fencing read-write --duration 25s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
-	// Debian's 3.8.0 forgets releases that it has confirmed, in about one such run of fifty: docs/findings/zookeeper-lost-commit.md.
+	// Debian's 3.8.0 forgets releases that it has confirmed, in about one such run of fifty: docs/findings/unsynced-servers.md.
 	{"zookeeper everything fenced", "zookeeper@3.9.5", "--lock zookeeper --faults pause,kill,partition,clock --fencing read-write --duration 25s", 0, "",
 		[]string{checker.Exclusion, checker.Tokens, checker.Register}, false, 3, true},
 	{"etcd delayed write", "etcd", "--lock etcd --faults partition:holder:register --duration 12s", 1, "stale-write", []string{checker.Exclusion, checker.Belief}, false, 1, true},

@@ -316,7 +316,7 @@ func (o ScenarioOptions) Possible(ctx context.Context) error {
 		return fmt.Errorf("%s is no lock: the clients of a scenario have nothing to acquire", o.Lock)
 	}
 	if o.Scenario.Looks() && info.Inspect == nil {
-		return fmt.Errorf("scenario %s looks for the lock's entry on its servers (await: key on, queued), and nobody knows where %s has it", o.Scenario.Name, o.Lock)
+		return fmt.Errorf("scenario %s looks for the lock's entry on its servers (await: key on, queued), and picklock does not know where %s keeps it: await the client instead, as in \"B waiting\"", o.Scenario.Name, o.Lock)
 	}
 	def, err := definition(ctx, cluster)
 	if err != nil {
