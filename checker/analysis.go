@@ -81,6 +81,13 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 		}
 		an.opt = opt
 	}
+	if opt.WallSet > 0 {
+		opt.Bound += 2 * opt.WallSet // leases, which are shortened, may have ended so much later, too
+		if opt.TTL > 0 {
+			opt.TTL = max(1, opt.TTL-opt.WallSet)
+		}
+		an.opt = opt
+	}
 	an.faults = newFaultLog(r.faults.list, r.last, r.names.isClient)
 	an.failed = r.failures.unexcused(an.faults.list) // by begin
 	an.asked = r.asked
@@ -95,6 +102,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	if opt.widened {
 		doubted = an.widen()
 	}
+	an.shorten(opt.WallSet)
 	for k := range inTime(an.limit, an.locks) {
 		an.complete(k)
 	}

@@ -28,6 +28,9 @@ type Options struct {
 	// Skew, in ns, is how far the clocks of any two machines may be apart (Event.Machine;
 	// a process that names none is a machine of its own). 0: all times are of one clock.
 	Skew int64
+	// WallSet, in ns, is by how much the wall clock of the machine was set meanwhile, either way, and not by a fault of the
+	// history: a service may have ended leases so much earlier or later. 0: it was not.
+	WallSet int64
 	// SkipCrossCheck leaves out the second opinion of Porcupine, whose cost is bounded
 	// (about 10 ms, a second at most) and not that of the exact checks.
 	SkipCrossCheck bool

@@ -122,9 +122,7 @@ func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunRes
 	}
 	p.Run.Scenario, p.Run.Faults, p.Run.Keys = s.Name, s.Faults(), s.Keys()
 	p.Run.Lease = max(s.Lease, r.bed.testbed.longestLease(p.Events))
-	asked := p.Run.Asked()
-	asked.SkipCrossCheck, asked.Bound = true, int64(r.bound)
-	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: asked})
+	p.Verdict = checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: r.asked(p)})
 	var discarded *scenarios.DiscardedError
 	if errors.As(sc.stepErr, &discarded) {
 		p.Cannot, p.Instead = discarded.Act, compose.WithoutTail(discarded.Instead)
@@ -134,9 +132,27 @@ func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunRes
 		p.Discarded, p.Busy = "this machine stood still", true
 	}
 	if by := wall.set(); by != 0 && len(p.Verdict.Anomalies) > 0 {
-		p.Discarded, p.Busy = setWords(by), true
+		r.allowFor(ctx, p, by)
 	}
 	return p, nil
+}
+
+// allowFor judges a run that shows something again, with what the wall clock was set by meanwhile. If nothing is left of that, the run is discarded.
+func (r *clientSet) allowFor(ctx context.Context, p *RunResult, by time.Duration) {
+	p.Run.WallSet = by
+	sure := checker.CheckContext(ctx, checker.Input{Events: p.Events, Effects: p.Effects, Options: r.asked(p)})
+	if len(sure.Anomalies) == 0 {
+		p.Discarded, p.Busy = setWords(by), true
+		return
+	}
+	p.Verdict = sure
+}
+
+// asked is what the checker has to know of a run of this set.
+func (r *clientSet) asked(p *RunResult) checker.Options {
+	o := p.Run.Asked()
+	o.SkipCrossCheck, o.Bound = true, int64(r.bound)
+	return o
 }
 
 // runEvents are the events of one run, in order, their times from its start.

@@ -159,7 +159,8 @@ func (r *run) do(ctx context.Context) (err error) {
 		r.desc.Warnings = append(r.desc.Warnings, warning)
 	}
 	if r.wallSet = r.wall.set(); r.wallSet != 0 {
-		r.desc.Warnings = append(r.desc.Warnings, setWords(r.wallSet))
+		r.desc.WallSet = r.wallSet
+		r.desc.Warnings = append(r.desc.Warnings, setWords(r.wallSet)+": each lease is counted as shorter by that")
 	}
 	return r.dir.WriteRun(r.desc)
 }

@@ -107,7 +107,7 @@ func RunScenario(ctx context.Context, o ScenarioOptions) (*ScenarioOutcome, erro
 // machine stood still. After a standstill a client's own time-outs may have ended what the steps wait
 // for, and leases have ended that were to be on while the next step was taken.
 func (out *ScenarioOutcome) tooBusy(s *scenarios.Scenario, stepErr error) bool {
-	if out.brokeByWallClock() {
+	if out.differsByWallClock() {
 		return true
 	}
 	if out.Result.Met == checker.Unknown {
@@ -116,9 +116,10 @@ func (out *ScenarioOutcome) tooBusy(s *scenarios.Scenario, stepErr error) bool {
 	return s.Run == nil && out.Verdict.Stats.Stalls > 0 && (len(out.Result.Broken) == 0 || out.misses)
 }
 
-// brokeByWallClock says that the run shows what was not expected, and that this machine's wall clock, which was set, may be why.
-func (out *ScenarioOutcome) brokeByWallClock() bool {
-	return out.wallSet != 0 && len(out.Result.Broken) > 0 && out.Result.Met != checker.True
+// differsByWallClock says that the run shows what was not expected, and that this machine's wall clock, which was set, may be why.
+func (out *ScenarioOutcome) differsByWallClock() bool {
+	r := out.Result
+	return out.wallSet != 0 && (r.Met == checker.False || r.Met == checker.Unknown && len(r.Broken) > 0)
 }
 
 // givesUp says whether no more runs are made after so many, for all of which this machine was too busy, and makes of
@@ -129,7 +130,7 @@ func (out *ScenarioOutcome) givesUp(runs int) bool {
 	}
 	r := &out.Result
 	switch {
-	case out.brokeByWallClock():
+	case out.differsByWallClock():
 		r.Met, r.Why = checker.Unknown, fmt.Sprintf("of %d runs none shows anything: in the last one %s", runs, setWords(out.wallSet))
 	case r.Met != checker.Unknown:
 		r.Met, r.Why = checker.Unknown, fmt.Sprintf("this machine was too busy for all of %d runs: in the last one it stood still for a quarter of the lease or longer, and that run does not show what its steps lead to; run it again while less else runs", runs)

@@ -35,6 +35,7 @@ func TestClockOfMachineIsSet(t *testing.T) {
 		"it breaks as expected":    {[]string{"granted-early"}, checker.True, time.Millisecond, false},
 		"it breaks, and it is not": {[]string{"granted-early"}, checker.False, 0, false},
 		"it holds":                 {nil, checker.True, time.Millisecond, false},
+		"it holds, and should not": {nil, checker.False, time.Millisecond, true},
 	} {
 		out := &ScenarioOutcome{}
 		out.Result.Broken, out.Result.Met, out.wallSet = tc.broken, tc.met, tc.set

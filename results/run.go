@@ -42,6 +42,8 @@ type Run struct {
 	// Skew is how far apart the clocks of the machines may be whose times a history from
 	// elsewhere has, ns; 0 where all are of one clock.
 	Skew time.Duration `json:"skew,omitempty"`
+	// WallSet is by how much the wall clock of this machine was set during the run, either way, and not by picklock, ns; 0: it was not.
+	WallSet time.Duration `json:"wall_set,omitempty"`
 	// Warnings are what makes the run prove less than its reader may think.
 	Warnings []string `json:"warnings,omitempty"`
 	// CutShort is how long the run lasted before it was interrupted; 0 for one that did
@@ -54,7 +56,7 @@ const everything = "all"
 
 // Asked is what the checker has to know of what was asked of the run.
 func (r Run) Asked() checker.Options {
-	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Lease: int64(r.Lease), Skew: int64(r.Skew), Faults: r.kinds(), Renew: r.Renew, Leaderless: r.Leaderless}
+	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Lease: int64(r.Lease), Skew: int64(r.Skew), Faults: r.kinds(), Renew: r.Renew, Leaderless: r.Leaderless, WallSet: int64(r.WallSet.Abs())}
 	slices.Sort(o.Faults)
 	return o
 }
