@@ -78,7 +78,7 @@ func workloads(t Target) []workload {
 		{"again", // both come back for more
 			"acquire, read, write, release, acquire, read, work 0.1 leases, write, release",
 			"await A granted or 3 leases, acquire, read, write, release, acquire, read, write, release"},
-		{"renew", // A extends its lease, and works for nearly as long as that promises
+		{renews, // A extends its lease, and works for nearly as long as that promises
 			"acquire, read, work 0.6 leases, renew, work 0.85 leases, write, release",
 			"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
 			"await B granted or 3 leases, acquire, read, write, release"},
@@ -141,7 +141,7 @@ func workloads(t Target) []workload {
 	}
 	texts = slices.Concat(texts, forgetful(t), oneLost(t), freeing(t))
 	if t.Permits > 1 {
-		texts = append(crowd(t.Permits), cancellingCrowd(t)...)
+		texts = slices.Concat(crowd(t.Permits), renewedPermit(t), cancellingCrowd(t))
 		for _, text := range [][]string{permitTakenBy(t), permitRenewedBy(t), renewsLateBy(t)} {
 			if text != nil {
 				texts = append(texts, text)

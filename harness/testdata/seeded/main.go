@@ -89,6 +89,7 @@ type abilities struct {
 	Tokens   bool   `json:"tokens,omitempty"`
 	Leased   *bool  `json:"lease,omitempty"`
 	Kind     string `json:"kind,omitempty"`
+	Permits  int    `json:"permits,omitempty"`
 	Renews   bool   `json:"renew,omitempty"`
 	Watchdog bool   `json:"watchdog,omitempty"`
 	Confirms bool   `json:"confirms,omitempty"`
