@@ -12,12 +12,14 @@ func (an *analysis) shorten(by int64) {
 				g.lease = max(1, g.lease-by)
 			}
 			list := g.renewals()
-			for i := range list {
-				if r := &list[i]; r.lease > 0 {
+			g.renewed = nil // what it knows of them is drawn from them anew
+			for _, r := range list {
+				if r.lease > 0 {
 					left := max(1, r.lease-by)
 					r.until -= r.lease - left
 					r.lease = left
 				}
+				g.addRenewal(r)
 			}
 		}
 	}

@@ -18,6 +18,8 @@ func TestWallClockIsSet(t *testing.T) {
 		"and it was set by more":              {"0.1-0.2 c1 acquire c1.1 since=0.1 lease=1\n0.3-1.05 c2 acquire c2.1 since=0.3 lease=1", "granted-early", 60 * time.Millisecond, 0},
 		"50 ms of a renewal are left":         {"0.1-0.2 c1 acquire c1.1 since=0.1 lease=1\n0.5-0.6 c1 renew c1.1 since=0.5 lease=1\n0.3-1.45 c2 acquire c2.1 since=0.3 lease=1", "granted-early", 40 * time.Millisecond, 1},
 		"and it was set by more than those":   {"0.1-0.2 c1 acquire c1.1 since=0.1 lease=1\n0.5-0.6 c1 renew c1.1 since=0.5 lease=1\n0.3-1.45 c2 acquire c2.1 since=0.3 lease=1", "granted-early", 60 * time.Millisecond, 0},
+		"a renewal is refused 50 ms early":    {"0.1-0.2 c1 acquire c1.1 since=0.1 lease=1\n0.5-0.6 c1 renew c1.1 since=0.5 lease=1\n1.44-1.45 c1 renew c1.1 not-held !gone", "revoked-early", 40 * time.Millisecond, 1},
+		"and it was set by more than that":    {"0.1-0.2 c1 acquire c1.1 since=0.1 lease=1\n0.5-0.6 c1 renew c1.1 since=0.5 lease=1\n1.44-1.45 c1 renew c1.1 not-held !gone", "revoked-early", 60 * time.Millisecond, 0},
 		"it is free for 5.3 s":                {"0.100-0.110 c1 acquire c1.1 lease=1\n0.700-0.710 c1 release c1.1 not-held !gone\n0.8-6.4 c2 acquire !timeout", "deadlock", 0, 1},
 		"and its lease may have ended later":  {"0.100-0.110 c1 acquire c1.1 lease=1\n0.700-0.710 c1 release c1.1 not-held !gone\n0.8-6.4 c2 acquire !timeout", "deadlock", 500 * time.Millisecond, 0},
 		"two hold it, and nothing excuses it": {"0.1-0.2 c1 acquire c1.1\n0.3-0.4 c2 acquire c2.1\n0.5-0.6 c1 release c1.1", "double-grant", time.Second, 1},

@@ -160,7 +160,7 @@ func (r *run) do(ctx context.Context) (err error) {
 	}
 	if r.wallSet = r.wall.set(); r.wallSet != 0 {
 		r.desc.WallSet = r.wallSet
-		r.desc.Warnings = append(r.desc.Warnings, setWords(r.wallSet)+": each lease is counted as shorter by that")
+		r.desc.Warnings = append(r.desc.Warnings, setWords(r.wallSet)+"; so picklock counts each lease as so much shorter")
 	}
 	return r.dir.WriteRun(r.desc)
 }

@@ -45,17 +45,23 @@ func permitRenewedBy(t Target) []string {
 // renewsLate is the workload of a semaphore whose client renews a permit that is over, while all permits are with others.
 const renewsLate = "renews-late"
 
-// renewsLateBy are its programs: all but one take the other permits while A works, and the last takes A's when that is over.
+// renewsLateBy are its programs; nil if there are too few clients.
 func renewsLateBy(t Target) []string {
+	return othersTakeTheRest(t, renewsLate, "acquire, read, work 0.7 leases, work 0.6 leases, renew, work 0.3 leases, release", "acquire, read, work 0.7 leases, release")
+}
+
+// othersTakeTheRest is a workload of A in which others take the rest of the permits when it works for the second time, and one more
+// waits: it gets A's permit if that ends. It is nil if there are too few clients.
+func othersTakeTheRest(t Target, name, first, last string) []string {
 	names := t.ClientNames()
 	if len(names) <= t.Permits {
 		return nil
 	}
-	out := []string{renewsLate, "acquire, read, work 0.7 leases, work 0.6 leases, renew, work 0.3 leases, release"}
+	out := []string{name, first}
 	for range t.Permits - 1 {
 		out = append(out, "await A's 2nd work or 3 leases, acquire, read, work 0.9 leases, release")
 	}
-	return append(out, fmt.Sprintf("await %s granted or 3 leases, acquire, read, work 0.7 leases, release", names[t.Permits-1]))
+	return append(out, fmt.Sprintf("await %s granted or 3 leases, %s", names[t.Permits-1], last))
 }
 
 // crashWithPermit is that A dies while it has its permit.

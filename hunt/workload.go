@@ -141,8 +141,8 @@ func workloads(t Target) []workload {
 	}
 	texts = slices.Concat(texts, forgetful(t), oneLost(t), freeing(t))
 	if t.Permits > 1 {
-		texts = slices.Concat(crowd(t.Permits), renewedPermit(t), cancellingCrowd(t))
-		for _, text := range [][]string{permitTakenBy(t), permitRenewedBy(t), renewsLateBy(t)} {
+		texts = append(crowd(t.Permits), cancellingCrowd(t)...)
+		for _, text := range [][]string{renewedPermit(t), permitTakenBy(t), permitRenewedBy(t), renewsLateBy(t)} {
 			if text != nil {
 				texts = append(texts, text)
 			}
