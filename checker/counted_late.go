@@ -102,12 +102,12 @@ func (g *grant) rivalled(lease int64) bool {
 	})
 }
 
-// foundFree says that the lock was free when the grant was asked for, by all that is known.
+// foundFree says that the lock was free when the grant was asked for, by all that is known, and that no other client was granted it first.
 func (g *grant) foundFree() bool {
 	taken := int64(0)
 	for _, o := range g.lock.grants[max(0, int(g.n)-maxBetween):g.n] {
 		freed := o.release != nil && o.release.typ == tOK && o.release.endT <= g.invT
-		if !freed && (o.hasNoLease() || o.mayLast(g.invT)) {
+		if !freed && (o.okT > g.invT || o.hasNoLease() || o.mayLast(g.invT)) {
 			taken++
 		}
 	}

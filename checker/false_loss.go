@@ -19,11 +19,11 @@ func findFalseLosses(an *analysis) []Anomaly {
 	return out
 }
 
-// denials are, of each grant of a mutex, the first statement that denies it and fits.
+// denials are, of each grant of a lock that cannot be entered again, the first statement that denies it and fits.
 func (an *analysis) denials(fits func(*statement) bool) []*statement {
 	var out []*statement
 	for _, k := range an.locks {
-		if !k.mutex() {
+		if k.nested || k.capacity() == nil {
 			continue
 		}
 		of := map[*grant]bool{}

@@ -13,6 +13,25 @@ func (k *lock) full(busy []interval) []interval {
 	if k.permits <= 1 {
 		return busy
 	}
+	out := atOnce(busy, k.permits)
+	for _, g := range k.grants {
+		out = append(out, interval{g.lo, g.okT})
+	}
+	sortBy(out, func(s interval) int64 { return s.from })
+	return out
+}
+
+// overfull says that more clients than a semaphore has permits may have had one at some time in [from, to].
+func (an *analysis) overfull(k *lock, from, to int64) bool {
+	if !k.crowdsKnown {
+		k.crowds, k.crowdsKnown = atOnce(busy(an, k, joined(disturbed(an), an.opt.Bound)), satAdd(k.permits, 1)), true
+	}
+	n, _ := slices.BinarySearchFunc(k.crowds, from, func(s interval, t int64) int { return cmp.Compare(s.to, t) })
+	return n < len(k.crowds) && k.crowds[n].from <= to
+}
+
+// atOnce returns when n of the intervals, or more, were on at once.
+func atOnce(busy []interval, n int64) []interval {
 	type edge struct {
 		at   int64
 		more int
@@ -24,22 +43,18 @@ func (k *lock) full(busy []interval) []interval {
 		}
 	}
 	slices.SortFunc(edges, func(a, b edge) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.more, b.more)) })
-	out := make([]interval, 0, len(k.grants))
-	for _, g := range k.grants {
-		out = append(out, interval{g.lo, g.okT})
-	}
-	n, from := int64(0), int64(0)
+	var out []interval
+	on, from := int64(0), int64(0)
 	for _, e := range edges {
-		before := n
-		n += int64(e.more)
+		before := on
+		on += int64(e.more)
 		switch {
-		case before < k.permits && n >= k.permits:
+		case before < n && on >= n:
 			from = e.at
-		case before >= k.permits && n < k.permits && e.at > from:
+		case before >= n && on < n && e.at > from:
 			out = append(out, interval{from, e.at})
 		}
 	}
-	sortBy(out, func(s interval) int64 { return s.from })
 	return out
 }
 

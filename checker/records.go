@@ -72,6 +72,8 @@ type lock struct {
 	entries         map[*grant][]*grant // of holds that were entered again, by their first grants
 	unknown         map[string]int64    // by process: when its first acquire was sent whose outcome is not known
 	kind
+	crowds      []interval // when more clients may have had a permit than there are, if crowdsKnown
+	crowdsKnown bool
 	// margin is by how much two clocks can be apart that its times are of, where nothing
 	// is to be taken from less than that; 0 where they are taken as they are.
 	margin int64

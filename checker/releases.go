@@ -88,9 +88,7 @@ func findWrong(early []earlyPair, doubles []doublePair, t *tokens, faults *fault
 // grantedWithoutRelease says that no release and no fault can have let the newer grant in: a lock that
 // does that keeps nobody out, and is no evidence against a release.
 func grantedWithoutRelease(p grantPair, faults *faultLog) bool {
-	list := p.newer.lock.released
-	n, _ := slices.BinarySearchFunc(list, p.newer.okT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
-	if n > 0 && list[n-1].endT > p.older.lo {
+	if slices.ContainsFunc(p.newer.lock.releasedBefore(p.newer.okT), func(o *op) bool { return o.endT > p.older.lo }) {
 		return false
 	}
 	from := min(p.older.lo, p.newer.lo)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/picklock/picklock/checker/verdict"
+	"github.com/picklock/picklock/internal/format"
 )
 
 func init() { finders["revoked-early"] = findRevocations }
@@ -13,7 +14,7 @@ func init() { finders["revoked-early"] = findRevocations }
 // coarse is by how much a service may end a lease early that it counts in whole milliseconds.
 const coarse = 2e6
 
-// findRevocations finds leases that the service ended before their time without granting the lock to
+// findRevocations finds leases that the service ended before their time without granting the lock, or the holder's permit, to
 // another client: the lock answered its holder that it cannot renew it, since it no longer holds it. Other answers do not
 // count: an answer to a holds may be the library's own, which gives up before the lease ends, and
 // a release that is sent again finds what the first one left. A notice may be, too, but for one that comes too early for
@@ -48,16 +49,19 @@ func (s *statement) late() bool {
 	return r != nil && r.invT <= s.endT || s.g.lostT < s.endT
 }
 
-// takenBy says that another grant may have been given since the statement's own. It looks at the
-// nearest ones, which are the likely ones: a bound keeps a hostile history from making this quadratic.
+// takenBy says that another grant may have been given since the statement's own, with which the lock had no room for it. It
+// looks at the nearest ones, which are the likely ones: a bound keeps a hostile history from making this quadratic.
 func (an *analysis) takenBy(s *statement) bool {
+	if s.g.lock.permits > 1 {
+		return an.overfull(s.g.lock, s.g.lo, s.endT)
+	}
 	list := s.g.lock.grants
 	from, _ := slices.BinarySearchFunc(list, s.g.lo, func(n *grant, t int64) int { return cmp.Compare(n.okT, t) })
 	for i, n := range list[from:] {
 		if i == maxBetween {
 			return true
 		}
-		if n != s.g && n.lo <= s.endT && !an.tokens.certainlyOlder(n, s.g) {
+		if n != s.g && n.lo <= s.endT && !together(n, s.g) && !an.tokens.certainlyOlder(n, s.g) {
 			return true
 		}
 	}
@@ -90,8 +94,8 @@ func revocation(an *analysis, s *statement) Anomaly {
 	a := Anomaly{
 		Key: g.lock.name, Time: s.endT, Cause: cause, Grants: []string{g.id},
 		Sizes: map[string]int64{"remaining": left},
-		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; it had not released it, and no other client was granted it",
-			s.denialWords(), dur(left)),
+		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; it had not released it, and %s",
+			s.denialWords(), dur(left), g.keptWords()),
 	}
 	if g.lease > 0 {
 		a.Sizes["lease"] = g.lease
@@ -107,6 +111,9 @@ func revocation(an *analysis, s *statement) Anomaly {
 		a.Explanation += o.lateWords()
 		processes, refs = append(processes, o.process), append(refs, o.inv, o.grant.ok)
 		why = blameThird(f)
+	} else if o := s.companionRelease(); o != nil && why.suspect == nil {
+		a.Explanation += o.companionWords()
+		processes = append(processes, o.process)
 	}
 	a.Events = an.evidence.at(refs...)
 	return an.evidence.finish(a, g.okT, why, processes...)
@@ -118,11 +125,45 @@ func foreignRelease(s *statement) *op {
 	list := s.g.lock.released
 	n, _ := slices.BinarySearchFunc(list, s.endT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
 	for i := n - 1; i >= max(0, n-maxBetween); i-- {
-		if o := list[i]; o.typ == tOK && o.process != s.g.process && o.endT > s.g.okT && !o.heldOK && (o.again() || o.grant.hasNoLease() || !o.grant.mayLast(o.invT)) {
+		if o := list[i]; o.typ == tOK && o.process != s.g.process && o.endT > s.g.okT && !o.heldOK && o.grant != nil && (o.again() || o.grant.hasNoLease() || !o.grant.mayLast(o.invT)) {
 			return o
 		}
 	}
 	return nil
+}
+
+// companionRelease is the last confirmed release of a grant that the lock gave beside the statement's, since the service's last word on
+// that; nil for none. It may have ended that grant with its own, or instead of it. Releases of others are usual, so it is no cause.
+func (s *statement) companionRelease() *op {
+	list := s.g.lock.released
+	from := s.g.lastWord(s.invT)
+	n, _ := slices.BinarySearchFunc(list, s.endT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	for _, o := range slices.Backward(list[max(0, n-maxBetween):n]) {
+		if o.typ == tOK && o.grant != nil && o.grant != s.g && o.endT > from && together(o.grant, s.g) {
+			return o
+		}
+	}
+	return nil
+}
+
+// companionWords say of a release that it was of another grant, which had its place beside.
+func (o *op) companionWords() string {
+	what := "its share"
+	if o.lock.permits > 0 {
+		what = "a permit"
+	}
+	return fmt.Sprintf("; in between, at %s, %s gave back %s, and the service agreed", format.Instant(o.invT), o.process, what)
+}
+
+// keptWords say that the lock had no reason to take the grant from its client.
+func (g *grant) keptWords() string {
+	switch {
+	case g.lock.permits > 1:
+		return fmt.Sprintf("the lock had room for it: no more than its %d permits were out", g.lock.permits)
+	case g.mode == shared:
+		return "no client was granted the lock for itself alone"
+	}
+	return "no other client was granted it"
 }
 
 // revoked is what is blamed for the early end of a lease: what was on the service since its last word

@@ -61,6 +61,7 @@ var bugs = []kept{
 	{"owner-is-host", "sleeping-release", "wrong-release"},
 	{"permit-comes-back", "hunt none", "granted-early"},
 	{"permit-counted-before", "hunt none", "granted-early"},
+	{"permit-of-another", "hunt none", "revoked-early"},
 	{"permit-renewed-in-vain", "hunt none", "granted-early"},
 	{"permits-end-together", "hunt kill:client", "deadlock"},
 	{"reader-frees-all", "hunt none", "granted-early"},
@@ -109,7 +110,7 @@ var generic = []string{
 }
 
 // noMutex are the bugs of locks of other kinds. They are run without fencing: their clients write nothing.
-var noMutex = []string{"counts-readers", "downgrade-in-two-steps", "entry-keeps-lease", "inner-release-frees", "permit-comes-back", "permit-counted-before", "permit-renewed-in-vain", "permits-end-together", "reader-frees-all", "reader-renews-all", "readers-share-lease"}
+var noMutex = []string{"counts-readers", "downgrade-in-two-steps", "entry-keeps-lease", "inner-release-frees", "permit-comes-back", "permit-counted-before", "permit-of-another", "permit-renewed-in-vain", "permits-end-together", "reader-frees-all", "reader-renews-all", "readers-share-lease"}
 
 // menagerie builds the seeded bugs's program and says which bugs have a control of their own.
 func menagerie(t *testing.T) (seeded string, own map[string]bool) {

@@ -8,3 +8,15 @@ const renews = "renew"
 func renewedPermit(t Target) []string {
 	return othersTakeTheRest(t, renews, "acquire, read, work 0.6 leases, renew, work 0.85 leases, release", "acquire, read, release")
 }
+
+// renewsBeside is the workload of a semaphore whose client renews its permit when another one has given its own back: a release that frees
+// whichever permit is first, or all of them, shows by that alone as long as no more clients ask than there are permits.
+const renewsBeside = "renews-beside"
+
+// renewedBeside are its programs.
+func renewedBeside() []string {
+	return []string{renewsBeside,
+		"acquire, read, await after B's release or 0.7 leases, renew, work 0.3 leases, release",
+		"await A granted or 3 leases, acquire, read, work 0.1 leases, release",
+	}
+}

@@ -142,7 +142,7 @@ func workloads(t Target) []workload {
 	texts = slices.Concat(texts, forgetful(t), oneLost(t), freeing(t))
 	if t.Permits > 1 {
 		texts = append(crowd(t.Permits), cancellingCrowd(t)...)
-		for _, text := range [][]string{renewedPermit(t), permitTakenBy(t), permitRenewedBy(t), renewsLateBy(t)} {
+		for _, text := range [][]string{renewedPermit(t), renewedBeside(), permitTakenBy(t), permitRenewedBy(t), renewsLateBy(t)} {
 			if text != nil {
 				texts = append(texts, text)
 			}

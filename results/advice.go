@@ -64,7 +64,7 @@ var advices = []advice{
 	{"revoked-early", "", struck(serverClock), "the lease is counted by the service's clock, which was set",
 		"count leases by a clock that nobody sets", "internals/clock.md"},
 	{"revoked-early", "", nil, "the service ended a lease before its time: the holder lost the lock that it had been promised",
-		"look for what shortens or deletes the key: an expiry that a renewal sets, an eviction, another client's watchdog", "guides/mitigations.md#short-lease"},
+		"look for what shortens or deletes the key: an expiry that a renewal sets, an eviction, another client's watchdog, the release of another permit", "guides/mitigations.md#short-lease"},
 
 	{"false-loss", "noticed", nil, "the library reported the loss of a lock that its client had",
 		"end a timer or watch with its grant, and report a loss of no other grant", "guides/mitigations.md#false-reports"},
@@ -135,7 +135,7 @@ var advices = []advice{
 		"use a service that has a grant on a majority's disks before it answers, or fence the resource", "guides/mitigations.md#lost-grants"},
 	{"granted-early", "granted-early", struck(serverClock), "the lease is counted by the service's clock, which was set",
 		"count leases by a clock that nobody sets, or fence the resource", "internals/clock.md"},
-	{"granted-early", "granted-early", struck(clientClock), "the lease is counted by a client's clock, which was set",
+	{"granted-early", "granted-early", struck(clientClock), "the lease, or how long a client waits for its end, is counted by a client's clock, which was set",
 		"let the service count leases, by a clock that nobody sets, or fence the resource", "internals/clock.md"},
 	{"granted-early", "granted-early", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},
 	{"granted-early", "granted-early", struck(server), "the service gave the lock away while another client's lease had time left, and a fault was on: it may have forgotten the grant",

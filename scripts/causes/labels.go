@@ -32,7 +32,8 @@ var (
 	lapsed      = []cause{{"clock of a server", "without looking at the owner"}, {"", "without looking at the owner"}} // its lease, by that clock
 	twoSteps    = []cause{{"", "whether it is free and taking it are two steps"}}
 	byItself    = []cause{{"", "the service gave the lock away while another client's lease had time left"}}
-	shortKey    = []cause{{"", "of the lease that it had promised"}}
+	shortKey    = []cause{{"", "of the lease that it had promised"}, {"", "the lease ended by itself"}}
+	heldUp      = []cause{{"pause of a client", "stopped in the middle of a step"}, {"pause of a client", "whose lock it is, and deleting it, are two steps"}}
 	tokenOrder  = []cause{{"", "not drawn in the order of the grants"}, {"", "not every grant draws a new one"}}
 )
 
@@ -95,7 +96,7 @@ var labels = []label{
 	{"tuned", "bug-token-in-the-key", "run --lock BUG/token-in-the-key --cluster redis" + open, tokenOrder},
 	{"tuned", "bug-redis-del", "run --lock redis-del --faults pause:holder" + open, notAsked},
 	{"tuned", "bug-del-without-owner", "scenario run sleeping-release --lock BUG/del-without-owner --cluster redis", notAsked},
-	{"tuned", "bug-get-then-del", "scenario run pause-in-release --lock BUG/get-then-del --cluster redis", []cause{{"pause of a client", "stopped in the middle of a step"}}},
+	{"tuned", "bug-get-then-del", "scenario run pause-in-release --lock BUG/get-then-del --cluster redis", heldUp},
 	{"tuned", "bug-check-then-set-beside-pauses", "run --lock BUG/check-then-set --cluster redis --faults pause:waiter" + open, twoSteps},
 	{"tuned", "bug-check-then-set-beside-clocks", "run --lock BUG/check-then-set --cluster redis --faults clock:client" + open, twoSteps},
 	{"tuned", "bug-short-key-beside-clocks", "run --lock BUG/short-key --cluster redis --faults clock:client" + open, shortKey},
@@ -143,7 +144,7 @@ var labels = []label{
 	{"tuned", "bug-token-in-the-key-beside-pauses", "run --lock BUG/token-in-the-key --cluster redis --faults pause:waiter" + open, tokenOrder},
 	{"tuned", "bug-check-then-set-beside-slow-links", "run --lock BUG/check-then-set --cluster redis --faults slow:waiter" + open, twoSteps},
 	{"tuned", "bug-short-key-beside-kills", "run --lock BUG/short-key --cluster redis --faults kill:waiter" + fenced, shortKey},
-	{"tuned", "bug-impatient-waiter-beside-clocks", "run --lock BUG/impatient-waiter --cluster redis --faults clock:client --duration 10s", append(byItself, shortKey...)},
+	{"tuned", "bug-impatient-waiter-beside-clocks", "run --lock BUG/impatient-waiter --cluster redis --faults clock:client --duration 10s", append(append(byItself, shortKey...), clientClock...)},
 	{"tuned", "bug-redis-del-beside-clocks", "run --lock redis-del --faults pause:holder,clock:c1" + open, notAsked},
 	// A bug, and a fault of the service that breaks the lock as well.
 	{"tuned", "bug-redis-del-and-server-clock", "run --lock redis-del --faults clock:redis:+5s,kill:client" + open, append(lapsed, serverClock...)},
@@ -158,7 +159,7 @@ var labels = []label{
 		{"partition of a client", "messages were lost or late"}, {"partition of a client", "messages of a client were lost or late"}}},
 	{"tuned", "bug-renew-without-owner", "scenario run late-renewal --lock BUG/renew-without-owner --cluster redis", []cause{
 		{"pause of a client", "was renewed although another client held the lock"}, {"", "was renewed although another client held the lock"},
-		{"", "renewed, although another client had held"}, stopped[0]}},
+		{"", "renewed, although another client had held"}, {"", "a lease was extended that its client had lost"}, stopped[0]}},
 
 	// The holdout, made when nothing was changed any more: nothing was tuned on these.
 	{"holdout", "h-memory-redis-lua-beside-lossy-links", "run --lock redis-lua --faults kill:redis,loss:client" + fenced, memory},
@@ -204,7 +205,7 @@ var labels = []label{
 	{"holdout", "h-bug-token-per-client-beside-pauses", "run --lock BUG/token-per-client --cluster redis --faults pause:client" + fenced, tokenOrder},
 	{"holdout", "h-bug-token-before-lock-beside-cuts", "run --lock BUG/token-before-lock --cluster redis --faults partition:waiter" + fenced, tokenOrder},
 	{"holdout", "h-bug-redis-incr", "run --lock redis-incr --faults pause:redis,clock:client" + fenced, tokenOrder},
-	{"holdout", "h-bug-get-then-del-beside-clock", "scenario run pause-in-release --lock BUG/get-then-del --cluster redis --fencing read-write", []cause{{"pause of a client", "stopped in the middle of a step"}}},
+	{"holdout", "h-bug-get-then-del-beside-clock", "scenario run pause-in-release --lock BUG/get-then-del --cluster redis --fencing read-write", heldUp},
 	{"holdout", "h-bug-check-then-set-and-server-kills", "run --lock BUG/check-then-set --cluster redis --faults kill:redis,pause:waiter" + open, append(twoSteps, memory...)},
 	{"holdout", "h-bug-del-without-owner-beside-cuts", "run --lock BUG/del-without-owner --cluster redis --faults pause:holder,partition:waiter" + open, notAsked},
 	{"holdout", "h-bug-short-key-and-powerloss", "run --lock BUG/short-key --cluster redis --faults powerloss:redis,slow:client" + open, append(shortKey, cause{"powerloss of a server", "forgot a grant when its server failed"},

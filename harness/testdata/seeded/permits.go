@@ -99,4 +99,16 @@ return redis.call("pexpire", KEYS[1], ARGV[2])`)
 		},
 		right: semaphore,
 	})
+	plant(bug{
+		name:  "permit-of-another",
+		about: "a semaphore whose release takes away the permit that ends first, which may be of another client",
+		wrong: func(r *recipe) {
+			semaphore(r)
+			r.free = func(l *lock, h *hold) error {
+				return was(one(l.db.script(`if not redis.call("zscore", KEYS[1], ARGV[1]) then return 0 end
+return #redis.call("zpopmin", KEYS[1]) / 2`, []string{h.key}, h.owner)))
+			}
+		},
+		right: semaphore,
+	})
 }
