@@ -15,6 +15,8 @@ func findGrantedEarly(an *analysis) []Anomaly {
 	wrong := an.overlaps.wrong.found
 	var out []Anomaly
 	requests := sync.OnceValue(func() *requestTimes { return newRequestTimes(an.locks) })
+	gaps := newGaps(&an.overlaps, an.faults)
+	first := map[*grant]firstEarly{}
 	for e := range inTime(an.limit, an.overlaps.early) {
 		newer, older := e.newer, e.older[0]
 		a := Anomaly{
@@ -77,7 +79,12 @@ func findGrantedEarly(an *analysis) []Anomaly {
 			}
 		}
 		blame := an.suspects.early[newer]
-		if a.Cause == "granted-early" && roundedDown(a.Sizes) {
+		before, gone := first[older]
+		if gone && before.cause == endedEarly && !before.newer.aliveAt(e.from) && a.Cause == "granted-early" {
+			a.Cause = endedEarly
+			a.Explanation += before.words()
+			refs = append(refs, before.evidence(e.from)...)
+		} else if a.Cause == "granted-early" && !gone && roundedDown(a.Sizes) {
 			a.Cause = rounded
 		} else if c, ok := countedLateBefore(e, blame.suspect); ok && a.Cause == "granted-early" {
 			a.Cause, blame = countedLate, an.suspects.held(c.of, interval{c.sent, c.begun}, c.of.leaseLeft(e.from), true)
@@ -110,10 +117,17 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		} else if why := an.holdRules.releasedLost(e, blame.suspect); why != "" && a.Cause == "granted-early" {
 			a.Cause = confirmedLost
 			a.Explanation += why
+		} else if d, ok := gaps[newer]; ok && a.Cause == "granted-early" {
+			a.Cause = downgradeGap
+			a.Explanation += d.words()
+			refs = append(refs, d.evidence()...)
 		} else if quiet, ok := an.faults.quietBefore(e, requests); ok && a.Cause == "granted-early" {
 			a.Cause = endedEarly
 			a.Explanation += e.quietWords(quiet)
 			refs = append(refs, newer.inv)
+		}
+		if !gone && !e.renewed {
+			first[older] = firstEarly{newer, a.Cause, slices.Clone(refs)}
 		}
 		if w := wrong[newer]; w != nil {
 			a.Cause = "wrong-release"
@@ -133,6 +147,31 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		out = append(out, an.evidence.finish(a, from, blame, newer.process))
 	}
 	return out
+}
+
+// firstEarly is the first grant that came while an older lease had time left, why, and the events that show it. A lock that was given away once
+// is free to be taken again: what comes while the same lease has time left tells nothing of its own.
+type firstEarly struct {
+	newer *grant
+	cause string
+	refs  []int32
+}
+
+func (f firstEarly) words() string {
+	return fmt.Sprintf("; that lease had ended before: %s had been granted the lock at %s", f.newer.process, format.Instant(f.newer.okT))
+}
+
+// evidence lists the events that show it, and that the first newer grant was over at a time.
+func (f firstEarly) evidence(at int64) []int32 {
+	g, refs := f.newer, slices.Clone(f.refs)
+	switch r := g.release; {
+	case g.promised <= at:
+	case r != nil && r.invT <= min(at, g.lostT):
+		refs = append(refs, r.inv)
+	case g.lostT <= at:
+		refs = append(refs, g.lost)
+	}
+	return refs
 }
 
 // renewedEarly is the cause, and what happened, where the renewal that was answered at t met another

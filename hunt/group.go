@@ -82,6 +82,7 @@ var oneBug = []func(w, o *Counterexample) bool{
 	func(w, o *Counterexample) bool { return w.missedNotice() && o.missedNotice() },
 	(*Counterexample).freesLate,
 	func(w, o *Counterexample) bool { return w.freesOwn() && o.freesOwn() },
+	func(w, o *Counterexample) bool { return w.losesInBetween() && o.losesInBetween() },
 	(*Counterexample).freesToo,
 	(*Counterexample).stuckLike,
 	(*Counterexample).sameSilence,

@@ -206,6 +206,8 @@ func TestSameBug(t *testing.T) {
 		a, b *Counterexample
 		want bool
 	}{
+		"a gap in a downgrade, by two faults":                               {crashed("granted-early", downgradeGap, "hold: redis to A"), crashed("granted-early", downgradeGap, "clock: A +5s"), true},
+		"a gap in a downgrade, and a client's clock":                        {crashed("granted-early", downgradeGap, "hold: redis to A"), crashed("granted-early", "granted-early", "clock: A +5s"), false},
 		"a holder that crashed, and a release that was lost":                {stuck("crashed-holder", "kill: A"), stuck("lost-release", "cut: A from servers"), true},
 		"an acquire that was lost in two ways":                              {stuck("lost-acquire", "kill: A"), stuck("lost-acquire", "withhold: servers to A"), true},
 		"an acquire that was lost, and a server":                            {stuck("lost-acquire", "kill: A"), stuck("lost-acquire", "pause: redis"), false},

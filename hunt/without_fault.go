@@ -11,6 +11,12 @@ func (w *Counterexample) freesOwn() bool {
 	return w.Anomaly == "granted-early" && w.Cause == ownRelease
 }
 
+// downgradeGap is the cause of two writers' grants of which one goes on to read.
+const downgradeGap = "downgrade-gap"
+
+// losesInBetween says that a writer that goes on to read has not got the lock in between. What makes that longer does not matter.
+func (w *Counterexample) losesInBetween() bool { return w.Cause == downgradeGap }
+
 // withoutFault says that this counterexample, with no fault injected, shows a lock that does by itself what the other one shows: that is
 // then no evidence of a second bug, whatever was on or under way.
 func (w *Counterexample) withoutFault(o *Counterexample) bool {

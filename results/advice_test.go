@@ -204,7 +204,7 @@ func TestAdviceFits(t *testing.T) {
 		{"no lock", checker.Group{Name: "lost-update"}, Run{NoLock: true}, nil, "others had changed meanwhile", "one-step", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a, ok := adviceOn(seen{c.run, c.group, c.list})
+			a, ok := adviceOn(seen{run: c.run, group: c.group, list: c.list})
 			if !ok || strings.Contains(a.says, c.says) == c.differently || !strings.Contains(a.page, c.page) || strings.Contains(a.says, "%.") {
 				t.Errorf("%v: %q, %q", ok, a.says, a.page)
 			}

@@ -1,7 +1,9 @@
 package results
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/checker/verdict"
@@ -38,7 +40,17 @@ type consequence struct {
 // rootCauses puts the verdict's groups into words, in their order.
 func rootCauses(run Run, v checker.Verdict) []rootCause {
 	var out []rootCause
-	for _, g := range v.Groups() {
+	groups := v.Groups()
+	var cutShort []checker.Anomaly
+	for _, g := range groups {
+		for _, i := range g.Members {
+			if a := v.Anomalies[i]; a.Name == "granted-early" && (a.Cause == "granted-early" || a.Cause == "ended-early") && a.Suspect == nil {
+				cutShort = append(cutShort, a)
+			}
+		}
+	}
+	slices.SortStableFunc(cutShort, func(a, b checker.Anomaly) int { return cmp.Compare(a.Time, b.Time) })
+	for _, g := range groups {
 		first := v.Anomalies[g.First]
 		r := rootCause{
 			Name: clip(g.Name, 60), Property: clip(g.Property, 40), N: g.Count, Count: format.Count(g.Count), Required: g.Required,
@@ -47,7 +59,7 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 		if g.Required && !run.NoLock {
 			r.Class = g.Class().Title()
 		}
-		s := seen{run: run, group: g}
+		s := seen{run: run, group: g, cutShort: cutShort}
 		for _, i := range g.Members {
 			s.list = append(s.list, v.Anomalies[i])
 		}

@@ -135,7 +135,7 @@ func TestAWrongStepUnderSeveralFaults(t *testing.T) {
 			s.verdict.Anomalies[4+4*(i+3)].Suspect = by // of one of the releases
 		}
 		got := summary(t, s, false)
-		if !strings.Contains(got, "cause:      a client released the lock without looking at the owner, and "+says) || strings.Count(got, "  wrong-release × 30") != 1 {
+		if !strings.Contains(got, "cause:      a client released the lock without looking at the owner, or under the same owner's name, and "+says) || strings.Count(got, "  wrong-release × 30") != 1 {
 			t.Errorf("want %q in\n%s", says, got)
 		}
 	}
@@ -148,7 +148,7 @@ func TestTheDeepestCauseComesFirst(t *testing.T) {
 	at := 0
 	for _, want := range []string{
 		"  wrong-release × 30, first at 1.000 s: wrong-release of a.1 b.1 c.1 is told\n",
-		"    cause:      a client released the lock without looking at the owner, and freed another client's; it probably shows only under pause of a\n    mitigation: compare the owner and delete in one step\n",
+		"    cause:      a client released the lock without looking at the owner, or under the same owner's name, and freed another client's; it probably shows only under pause of a\n    mitigation: compare the owner and delete in one step\n",
 		"/docs/guides/mitigations.md#wrong-release\n",
 		"    which led to 30 overlapping leases (granted-early) and 30 stale-write, perhaps also to 30 more overlapping leases (granted-early):\n",
 		"      overlapping leases (granted-early) × 60, first at 1.000 s: granted-early of b.1 c.1 is told\n",

@@ -88,6 +88,7 @@ var (
 		From: []Origin{metUnderLock, {SameNewest, []string{"granted-early", "double-grant"}}, {PerhapsByLock, []string{"granted-early"}}}}
 	moreFreed   = Cause{Name: "freed-more", Says: "a release freed more of the lock than its client gave back", Bug: true, OwnStep: true, Precise: true}
 	expiresWith = Cause{Name: "shared-expiry", Says: "other clients' shares of the lock ended with the lease of an earlier client", Bug: true, OwnStep: true, Precise: true}
+	gapOfSteps  = Cause{Name: "downgrade-gap", Says: "a writer that went on to read lost the lock in between", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}}
 	counterBack = Cause{Name: "went-back", Says: "the counter of the lock's tokens went back", Bug: true, Precise: true}
 	neverHeld   = Cause{Name: "never-held", Says: "the client acted without a grant"}
 	unsaid      = Cause{From: []Origin{metUnderLock, metUnderAnother}} // no cause is known
@@ -108,7 +109,7 @@ var (
 var table = []AnomalyInfo{
 	{Name: "granted-early", Title: "overlapping leases", Property: Exclusion, Depth: 6, SkewInvariant: true,
 		Doc: "the service granted the lock while another grant's lease certainly had time left",
-		Causes: []Cause{byRelease, moreFreed, expiresWith,
+		Causes: []Cause{byRelease, moreFreed, expiresWith, gapOfSteps,
 			{Name: "granted-early", Says: whileLeased.Says, Bug: true, From: []Origin{toldWrongly, toldBefore, {PerhapsSince, []string{"wrong-release"}}}},
 			{Name: "rounded", Says: "the earlier lease ended less than a millisecond before its time", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "counted-late", Says: "the lease was counted from the answer, or from a later request, and not from the request that took or renewed the lock", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
@@ -121,7 +122,7 @@ var table = []AnomalyInfo{
 			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
 		Doc: "the service granted the lock while another client held it, and no lease, fault or release excuses that",
-		Causes: []Cause{freedForGood, moreFreed, letEnd,
+		Causes: []Cause{freedForGood, moreFreed, letEnd, gapOfSteps,
 			{Name: "counted-late", Says: "the client's library, which renews leases by itself, counted the lease from the answer, which came late", Bug: true, OwnStep: true, Precise: true},
 			{Name: "late-release", Says: "a third client's release of an earlier grant came late, and may have freed the lock", Bug: true, OwnStep: true}}},
 	{Name: "wrong-release", Property: Exclusion, Depth: 1, OwnStep: true,
