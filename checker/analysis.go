@@ -31,6 +31,7 @@ type analysis struct {
 	renews    renewHabits
 	suspects  suspects
 	freeing   freeing
+	gaps      gaps
 	waits     *waitTimes
 	log       *registerLog // nil where there is none
 	register  registerFacts
@@ -145,6 +146,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 		return an.stopped()
 	}
 	an.freeing = newFreeing(&an.overlaps, &an.suspects)
+	an.gaps = newGaps(&an.overlaps, an.faults)
 	an.register = newRegisterFacts(an.log, an.locks, an.ids)
 	an.countRegister()
 	return an

@@ -9,7 +9,7 @@ import (
 func init() { finders["double-grant"] = findDoubleGrants }
 
 func findDoubleGrants(an *analysis) []Anomaly {
-	wrong, late, gaps := an.overlaps.wrong.found, an.lateReleases(), newGaps(&an.overlaps, an.faults)
+	wrong, late := an.overlaps.wrong.found, an.lateReleases()
 	var out []Anomaly
 	for d := range inTime(an.limit, an.overlaps.doubles) {
 		newer := d.newer
@@ -57,7 +57,7 @@ func findDoubleGrants(an *analysis) []Anomaly {
 				a.Cause = countedLate
 				a.Explanation += c.unpromisedWords()
 				refs = append(refs, c.unpromisedEvidence(newer)...)
-			} else if c, ok := gaps[newer]; ok {
+			} else if c, ok := an.gaps[newer]; ok {
 				a.Cause = downgradeGap
 				a.Explanation += c.words()
 				refs = append(refs, c.evidence()...)

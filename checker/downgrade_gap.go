@@ -8,8 +8,8 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// downgradeGap is the cause of a writer's grant that came while another writer went on to read: that one had the lock when it asked for it, and was
-// granted its share afterwards. Giving the lock back and sharing it were two steps.
+// downgradeGap is the cause of a share that a writer was granted beside another writer: it had the lock when it asked to go on to read, and the
+// other one was granted the lock before the answer. Giving the lock back and sharing it were two steps.
 const downgradeGap = "downgrade-gap"
 
 // gap is a downgrade that let another client in.
@@ -18,6 +18,9 @@ type gap struct {
 	downgrade *op    // its end
 	by        *grant // who got in
 }
+
+// gaps is such downgrades by the grants that met others.
+type gaps map[*grant]gap
 
 // gapBefore finds the downgrade by which a client shares a lock that another one had been granted meanwhile; false if there is none. What a server
 // forgot, or its clock ended, needs no gap.
@@ -38,10 +41,10 @@ func (l *faultLog) gapBefore(older []*grant, newer *grant) (gap, bool) {
 	return gap{}, false
 }
 
-// newGaps finds, by the grants that met others, the downgrades that let those in. A lock that lets clients in at other times as well has
+// newGaps finds them. A lock that lets clients in at other times as well has
 // another bug; what met one of these grants came of it.
-func newGaps(o *overlaps, faults *faultLog) map[*grant]gap {
-	out, part := map[*grant]gap{}, map[*grant]bool{}
+func newGaps(o *overlaps, faults *faultLog) gaps {
+	out, part := gaps{}, map[*grant]bool{}
 	look := func(each func(older []*grant, newer *grant, renewed bool)) {
 		for _, e := range o.early {
 			each(e.older, e.newer, e.renewed)

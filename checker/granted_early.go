@@ -15,7 +15,6 @@ func findGrantedEarly(an *analysis) []Anomaly {
 	wrong := an.overlaps.wrong.found
 	var out []Anomaly
 	requests := sync.OnceValue(func() *requestTimes { return newRequestTimes(an.locks) })
-	gaps := newGaps(&an.overlaps, an.faults)
 	first := map[*grant]firstEarly{}
 	for e := range inTime(an.limit, an.overlaps.early) {
 		newer, older := e.newer, e.older[0]
@@ -117,7 +116,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 		} else if why := an.holdRules.releasedLost(e, blame.suspect); why != "" && a.Cause == "granted-early" {
 			a.Cause = confirmedLost
 			a.Explanation += why
-		} else if d, ok := gaps[newer]; ok && a.Cause == "granted-early" {
+		} else if d, ok := an.gaps[newer]; ok && a.Cause == "granted-early" {
 			a.Cause = downgradeGap
 			a.Explanation += d.words()
 			refs = append(refs, d.evidence()...)

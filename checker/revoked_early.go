@@ -102,11 +102,11 @@ func revocation(an *analysis, s *statement) Anomaly {
 	}
 	processes, refs := []string{g.process}, append(s.refs(), g.ok, g.promiseEvidence(s.endT+tolerated))
 	why := an.suspects.revoked(s)
-	if o := foreignRelease(s); o != nil {
+	if o := foreignRelease(s); o != nil && !together(o.grant, g) {
 		a.Cause = "wrong-release"
 		a.Explanation += o.foreignWords()
 		processes = append(processes, o.process)
-	} else if o, f := an.faults.delayed(g); o != nil && why.suspect == nil {
+	} else if o, f := an.faults.delayed(g); o != nil && !together(o.grant, g) && why.suspect == nil {
 		a.Cause = lateRelease
 		a.Explanation += o.lateWords()
 		processes, refs = append(processes, o.process), append(refs, o.inv, o.grant.ok)
