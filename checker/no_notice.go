@@ -9,8 +9,17 @@ const noNotice = "no-notice"
 // leastGrace is how much later than the lease a notice may come, of the shortest leases.
 const leastGrace = int64(250 * time.Millisecond)
 
+// lookingOnce is how often a library may look whose leases are a second or longer: etcd's client does so once a second
+// (https://pkg.go.dev/go.etcd.io/etcd/client/v3, the loop over its deadlines).
+const lookingOnce = int64(time.Second)
+
 // grace is how long after its lease a grant's library may report the loss: it looks at the lease now and then.
-func (g *grant) grace() int64 { return max(g.lease/2, leastGrace) }
+func (g *grant) grace() int64 {
+	if g.lease < lookingOnce {
+		return max(g.lease/2, leastGrace)
+	}
+	return max(g.lease/2, lookingOnce+leastGrace)
+}
 
 // unreported says that the lease of a grant was over for longer than a library needs to notice, and that the one that
 // promises to report it had not by t, though its client ran all the time since the last promise. Messages that were lost
