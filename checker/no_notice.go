@@ -9,16 +9,17 @@ const noNotice = "no-notice"
 // leastGrace is how much later than the lease a notice may come, of the shortest leases.
 const leastGrace = int64(250 * time.Millisecond)
 
-// lookingOnce is how often a library may look whose leases are a second or longer: etcd's client does so once a second
+// lookEvery is how often a library may look whose leases are a second or longer: etcd's client does so once a second
 // (https://pkg.go.dev/go.etcd.io/etcd/client/v3, the loop over its deadlines).
-const lookingOnce = int64(time.Second)
+const lookEvery = int64(time.Second)
 
-// grace is how long after its lease a grant's library may report the loss: it looks at the lease now and then.
+// grace is how long after its lease a grant's library may report the loss: it looks at the lease now and then. A lease of a second may be
+// a little shorter here, by what the machine's clock was set.
 func (g *grant) grace() int64 {
-	if g.lease < lookingOnce {
+	if g.lease < lookEvery-lookEvery/10 {
 		return max(g.lease/2, leastGrace)
 	}
-	return max(g.lease/2, lookingOnce+leastGrace)
+	return max(g.lease/2, lookEvery+leastGrace)
 }
 
 // unreported says that the lease of a grant was over for longer than a library needs to notice, and that the one that

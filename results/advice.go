@@ -34,17 +34,19 @@ type seen struct {
 
 // Causes and mitigations that several lines share.
 const (
-	tookError   = "a client took an error of the service for the lock, or for the renewal of its lease"
-	lateRelease = "a release that came late may have freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner"
-	twoSteps    = "a writer that went on to read lost the lock in between: giving it back and sharing it are two steps"
-	readAnswer  = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
+	tookError    = "a client took an error of the service for the lock, or for the renewal of its lease"
+	lateRelease  = "a release that came late may have freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner"
+	freedAnother = "a client released the lock without looking at the owner, or under the same owner's name, and freed another client's"
+	twoSteps     = "a writer that went on to read lost the lock in between: giving it back and sharing it are two steps"
+	oneStep      = "let the service turn the writer's entry into a reader's in one step that compares the owner"
+	readAnswer   = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
 )
 
 // The first line that fits is taken, so what is special stands before what is general.
 var advices = []advice{
 	{"wrong-release", "renewed-late", nil, "a renewal that came late may have taken the lock back from another client, and the release then freed it: or nothing compares the owner",
 		"compare the owner and extend in one step; compare the owner and delete in one step", "guides/mitigations.md#renewing"},
-	{"wrong-release", "", nil, "a client released the lock without looking at the owner, or under the same owner's name, and freed another client's",
+	{"wrong-release", "", nil, freedAnother,
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 
 	{"false-belief", "extended", nil, "a lease was extended that its client had lost to another one",
@@ -56,7 +58,7 @@ var advices = []advice{
 	{"false-belief", "held", nil, "asked whether its client holds the lock, the lock said yes after another client had been granted it",
 		"let the service compare the owner; if it must be answered from memory, answer no once the lease may be over", "guides/mitigations.md#answers"},
 
-	{"revoked-early", "wrong-release", nil, "a client released the lock without looking at the owner, or under the same owner's name, and freed another client's",
+	{"revoked-early", "wrong-release", nil, freedAnother,
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"revoked-early", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"revoked-early", "noticed", nil, "the library reported the loss of a lease that had most of its time left: either the service ended it, or the report is false",
@@ -114,9 +116,9 @@ var advices = []advice{
 		"give the key the expiry that its client counts on, in the step that takes or renews it; and let a client that waits take over only what is certainly over", "guides/mitigations.md#short-lease"},
 	{"granted-early", "ended-early", nil, "the service gave the lock away while another client's lease had time left, and no other client asked for anything: the lease ended by itself, or the client that waited took the lock over",
 		"give the key the expiry that its client counts on, in the step that takes or renews it; and let a client that waits take over only what is certainly over", "guides/mitigations.md#short-lease"},
-	{"granted-early", "wrong-release", nil, "a client released the lock without looking at the owner, or under the same owner's name, and freed another client's",
+	{"granted-early", "wrong-release", nil, freedAnother,
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
-	{"granted-early", "downgrade-gap", nil, twoSteps, "let the service turn the writer's entry into a reader's in one step that compares the owner", "guides/mitigations.md#one-step"},
+	{"granted-early", "downgrade-gap", nil, twoSteps, oneStep, "guides/mitigations.md#one-step"},
 	{"granted-early", "freed-more", nil, "a release freed more of the lock than its client gave back: an inner entry, a reader's share or a permit that it no longer had freed what others still held",
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "shared-expiry", nil, "when the lease of an earlier client ended, more clients were let in than that left room for: permits or readers' shares expire together, or counting and taking are two steps",
@@ -168,9 +170,9 @@ var advices = []advice{
 	{"granted-early", "granted-early", nil, "the service gave the lock away while another client's lease had time left",
 		"look in the evidence for what ended that lease: taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 
-	{"double-grant", "wrong-release", nil, "a client released the lock without looking at the owner, or under the same owner's name, and freed another client's",
+	{"double-grant", "wrong-release", nil, freedAnother,
 		"compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
-	{"double-grant", "downgrade-gap", nil, twoSteps, "let the service turn the writer's entry into a reader's in one step that compares the owner", "guides/mitigations.md#one-step"},
+	{"double-grant", "downgrade-gap", nil, twoSteps, oneStep, "guides/mitigations.md#one-step"},
 	{"double-grant", "freed-more", nil, "a release freed more of the lock than its client gave back: an inner entry, a reader's share or a permit that it no longer had freed what others still held",
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},

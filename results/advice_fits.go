@@ -99,12 +99,10 @@ func (s seen) by() string {
 
 // early is how the group's locks were given away: each grant's the first time only, since
 // after that its lock is free to be taken again.
-func (s seen) early() []verdict.Early { return earlyOf(s.list) }
-
-func earlyOf(list []checker.Anomaly) []verdict.Early {
+func (s seen) early() []verdict.Early {
 	var out []verdict.Early
 	before := map[string]bool{}
-	for _, a := range list {
+	for _, a := range s.list {
 		switch lease := a.Sizes["lease"]; {
 		case len(a.Grants) > 2: // of several older grants asked_before is there only if the newer one came with the latest
 			out = append(out, verdict.Early{Lease: lease, Left: lease, Asked: a.Sizes["asked_before"], Crowd: true})
@@ -181,10 +179,9 @@ func afterRenewal(s seen) (string, bool) {
 // shareOfLease fits where leases were cut short again and again at about the same
 // share of their length: "60 %".
 func shareOfLease(s seen) (string, bool) {
-	list := s.list
-	if len(s.cutShort) > 0 && slices.ContainsFunc(list, func(a checker.Anomaly) bool { return a.Suspect == nil }) {
-		list = s.cutShort
+	if len(s.cutShort) > 0 && slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Suspect == nil }) {
+		s.list = s.cutShort
 	}
-	low, ok := verdict.AgreedShare(earlyOf(list))
+	low, ok := verdict.AgreedShare(s.early())
 	return "about " + format.Digits(float64(int(low+.5))) + " %", ok
 }
