@@ -180,3 +180,13 @@ func (c lateCount) words(t int64) string {
 func (c lateCount) evidence(e earlyPair) []int32 {
 	return append([]int32{c.asked, e.newer.inv}, c.freedEvidence(c.atOnce().endAwaited(e))...)
 }
+
+// countedLate says so of an early grant, and blames what befell the client between its request and when it counts from.
+func (c *earlyCase) countedLate() (reason, bool) {
+	l, ok := countedLateBefore(c.earlyPair, c.blame.suspect)
+	if !ok {
+		return reason{}, false
+	}
+	blame := c.an.suspects.held(l.of, interval{l.sent, l.begun}, l.of.leaseLeft(c.from), true)
+	return reason{cause: countedLate, words: l.words(c.from), refs: l.evidence(c.earlyPair), blame: &blame}, true
+}

@@ -81,3 +81,12 @@ func (g gap) words() string {
 func (g gap) evidence() []int32 {
 	return []int32{g.downgrade.inv, g.writer.ok, g.writer.promiseEvidence(g.by.okT)}
 }
+
+// downgradeGap says so of an early grant.
+func (c *earlyCase) downgradeGap() (reason, bool) {
+	d, ok := c.an.gaps[c.newer]
+	if !ok {
+		return reason{}, false
+	}
+	return reason{cause: downgradeGap, words: d.words(), refs: d.evidence()}, true
+}

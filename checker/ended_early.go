@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // endedEarly is the cause of a grant that came while the older lease had time left, and no client but those that wait had asked for anything for a while: the
@@ -101,4 +103,43 @@ func (g *grant) promisedBeyond(t int64) bool {
 func (e *earlyPair) quietWords(quiet int64) string {
 	return fmt.Sprintf("; for %s before that no request was sent, answered or under way but those of clients that waited, as %s did: %s's lease ended before its time, or %s took the lock over",
 		dur(quiet), e.newer.process, e.older[0].process, e.newer.process)
+}
+
+// endedEarly says so of such an early grant.
+func (c *earlyCase) endedEarly() (reason, bool) {
+	quiet, ok := c.an.faults.quietBefore(c.earlyPair, c.requests)
+	return reason{cause: endedEarly, words: c.quietWords(quiet), refs: []int32{c.newer.inv}}, ok
+}
+
+// firstEarly is the first grant that came while an older lease had time left, why, and the events that show it. A lock that was given away once
+// is free to be taken again: what comes while the same lease has time left tells nothing of its own.
+type firstEarly struct {
+	newer *grant
+	cause string
+	refs  []int32
+}
+
+func (f firstEarly) words() string {
+	return fmt.Sprintf("; that lease had ended before: %s had been granted the lock at %s", f.newer.process, format.Instant(f.newer.okT))
+}
+
+// evidence lists the events that show it, and that the first newer grant was over at a time.
+func (f firstEarly) evidence(at int64) []int32 {
+	g, refs := f.newer, slices.Clone(f.refs)
+	switch r := g.release; {
+	case g.promised <= at:
+	case r != nil && r.invT <= min(at, g.lostT):
+		refs = append(refs, r.inv)
+	case g.lostT <= at:
+		refs = append(refs, g.lost)
+	}
+	return refs
+}
+
+// endedBefore says of a later grant while the same lease had time left that it had ended early.
+func (c *earlyCase) endedBefore() (reason, bool) {
+	if !c.gone || c.before.cause != endedEarly || c.before.newer.aliveAt(c.from) {
+		return reason{}, false
+	}
+	return reason{cause: endedEarly, words: c.before.words(), refs: c.before.evidence(c.from)}, true
 }

@@ -11,166 +11,136 @@ import (
 
 func init() { finders["granted-early"] = findGrantedEarly }
 
+// grantedEarly is the cause of an early grant that nothing explains better.
+const grantedEarly = "granted-early"
+
 func findGrantedEarly(an *analysis) []Anomaly {
-	wrong := an.overlaps.wrong.found
 	var out []Anomaly
 	requests := sync.OnceValue(func() *requestTimes { return newRequestTimes(an.locks) })
 	first := map[*grant]firstEarly{}
 	for e := range inTime(an.limit, an.overlaps.early) {
-		newer, older := e.newer, e.older[0]
-		a := Anomaly{
-			Key: newer.lock.name, Time: e.from,
-			Cause: "granted-early", Sizes: map[string]int64{},
+		older := e.older[0]
+		c := &earlyCase{earlyPair: e, an: an, requests: requests, blame: an.suspects.early[e.newer]}
+		c.before, c.gone = first[older]
+		c.measure()
+		c.describe()
+		c.explain()
+		if !c.gone && !e.renewed {
+			first[older] = firstEarly{e.newer, c.a.Cause, slices.Clone(c.refs)}
 		}
-		var refs []int32
-		from := newer.okT
-		for _, g := range e.older {
-			a.Grants = append(a.Grants, g.id)
-			a.Processes = append(a.Processes, g.process)
-			from = min(from, g.okT)
-		}
-		left := older.leaseLeft(e.from)
-		a.Sizes["remaining"] = left
-		if older.lease > 0 {
-			a.Sizes["lease"] = older.lease
-		}
-		if asked := (meeting{e.older, newer, e.from}).early().Asked; asked > 0 && !e.renewed {
-			a.Sizes["asked_before"] = asked
-		}
-		what := "was granted the lock"
-		if newer.token != 0 {
-			what = fmt.Sprintf("was granted token %d", newer.token)
-		}
-		again := ""
-		if n := older.renewed.before(e.from); n > 0 {
-			a.Sizes["since_renewal"] = e.from - older.renewals()[n-1].okT
-			again = " and renewed " + dur(a.Sizes["since_renewal"])
-		}
-		while := fmt.Sprintf("while %s's %s, granted %s%s earlier, %s",
-			older.process, older.claim(), dur(e.from-older.okT), again, older.leftWords(e.from))
-		switch {
-		case !e.newer.lock.mutex():
-			refs = append(refs, explainCrowd(e, &a)...)
-		case e.covered:
-			others := ""
-			if a.More = e.more; e.n() > crowdAll {
-				others = fmt.Sprintf(", and after it %d more, each begun before the one before it had ended,", e.n()-1)
-			}
-			a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s%s certainly had time left throughout",
-				newer.process, what, format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim(), others)
-			refs = append(refs, coverEvidence(e)...)
-		case e.renewed:
-			var unsure []int32
-			a.Cause, what, unsure = newer.renewedEarly(e.from)
-			a.Explanation = fmt.Sprintf("%s by %s, %s", what, format.Instant(e.from), while)
-			refs = append(append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...), unsure...)
-		default:
-			a.Sizes["overlap"] = min(older.aliveUntil(e.from), newer.aliveUntil(e.from)) - e.from
-			stopped, words := an.faults.stoppedFor(older, e.from)
-			if stopped > 0 {
-				a.Sizes["stopped"] = stopped
-			}
-			a.Explanation = fmt.Sprintf("%s %s by %s, %s%s", newer.process, what, format.Instant(e.from), while, words)
-			refs = append(older.evidenceAt(e.from), newer.evidenceAt(e.from)...)
-			if w := newer.givenWithin(); len(newer.evidenceAt(e.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
-				// How long newer held does not matter: it had nowhere to begin.
-				refs, e.covered = coverEvidence(e), true
-			}
-		}
-		blame := an.suspects.early[newer]
-		before, gone := first[older]
-		if gone && before.cause == endedEarly && !before.newer.aliveAt(e.from) && a.Cause == "granted-early" {
-			a.Cause = endedEarly
-			a.Explanation += before.words()
-			refs = append(refs, before.evidence(e.from)...)
-		} else if a.Cause == "granted-early" && !gone && roundedDown(a.Sizes) {
-			a.Cause = rounded
-		} else if c, ok := countedLateBefore(e, blame.suspect); ok && a.Cause == "granted-early" {
-			a.Cause, blame = countedLate, an.suspects.held(c.of, interval{c.sent, c.begun}, c.of.leaseLeft(e.from), true)
-			a.Explanation += c.words(e.from)
-			refs = append(refs, c.evidence(e)...)
-		} else if r, ok := renewedEndedBefore(e, blame.suspect); ok && a.Cause == "granted-early" {
-			a.Cause, blame = renewedEnded, an.suspects.held(r.of, interval{r.since, r.by.invT}, r.by.invT-r.end, true)
-			a.Explanation += r.words()
-			refs = append(refs, r.evidence(e)...)
-		} else if x, ok := expiredBefore(e, blame.suspect); ok {
-			a.Cause = sharedExpiry
-			a.Explanation += x.words(e.from)
-			refs = append(refs, x.evidence()...)
-		} else if o := delayedRelease(e, blame.suspect); o != nil {
-			a.Cause = lateRelease
-			a.Explanation += o.lateWords()
-			refs = append(refs, o.inv, o.grant.ok)
-		} else if b, ok := an.grantedByFew(e); ok && a.Cause == "granted-early" {
-			a.Cause, blame = minority, b.blame()
-			a.Explanation += b.words(an.opt.Leaderless)
-			refs = append(refs, b.inv, b.ok)
-		} else if o := an.overlaps.wrong.besideGrant(e, blame.suspect); o != nil && a.Cause == "granted-early" {
-			a.Cause = lateRelease
-			a.Explanation += o.lateWords()
-			refs = append(append(refs, o.evidence()...), o.grant.ok)
-		} else if o := an.overlaps.wrong.freedByOwn(e, blame.suspect); o != nil && a.Cause == "granted-early" {
-			a.Cause = ownRelease
-			a.Explanation += o.ownWords()
-			refs = append(refs, o.inv, o.comp, o.grant.ok)
-		} else if why := an.holdRules.releasedLost(e, blame.suspect); why != "" && a.Cause == "granted-early" {
-			a.Cause = confirmedLost
-			a.Explanation += why
-		} else if d, ok := an.gaps[newer]; ok && a.Cause == "granted-early" {
-			a.Cause = downgradeGap
-			a.Explanation += d.words()
-			refs = append(refs, d.evidence()...)
-		} else if quiet, ok := an.faults.quietBefore(e, requests); ok && a.Cause == "granted-early" {
-			a.Cause = endedEarly
-			a.Explanation += e.quietWords(quiet)
-			refs = append(refs, newer.inv)
-		}
-		if !gone && !e.renewed {
-			first[older] = firstEarly{newer, a.Cause, slices.Clone(refs)}
-		}
-		if w := wrong[newer]; w != nil {
-			a.Cause = "wrong-release"
-			a.Explanation += fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT))
-			refs = append(refs, w.evidence(&an.tokens)...)
-		}
-		if f, ok := an.freeing[newer]; ok {
-			a.Cause = f.cause()
-			a.Explanation += f.words(newer, older.process)
-			refs = append(refs, f.evidence(newer)...)
-		}
-		for _, g := range e.older {
-			refs = an.tokens.believe(refs, g, newer)
-		}
-		a.Grants = append(a.Grants, newer.id)
-		a.Events = an.evidence.at(refs...)
-		out = append(out, an.evidence.finish(a, from, blame, newer.process))
+		c.addReleases()
+		out = append(out, c.anomaly())
 	}
 	return out
 }
 
-// firstEarly is the first grant that came while an older lease had time left, why, and the events that show it. A lock that was given away once
-// is free to be taken again: what comes while the same lease has time left tells nothing of its own.
-type firstEarly struct {
-	newer *grant
-	cause string
-	refs  []int32
+// earlyCase is a grant that came while an older lease had time left, and what is said about it so far.
+type earlyCase struct {
+	earlyPair
+	an       *analysis
+	a        Anomaly
+	refs     []int32 // the events that show it
+	blame    blamed
+	before   firstEarly // who was granted the lock first while the older lease had time left
+	gone     bool       // there is such a grant
+	requests func() *requestTimes
 }
 
-func (f firstEarly) words() string {
-	return fmt.Sprintf("; that lease had ended before: %s had been granted the lock at %s", f.newer.process, format.Instant(f.newer.okT))
-}
-
-// evidence lists the events that show it, and that the first newer grant was over at a time.
-func (f firstEarly) evidence(at int64) []int32 {
-	g, refs := f.newer, slices.Clone(f.refs)
-	switch r := g.release; {
-	case g.promised <= at:
-	case r != nil && r.invT <= min(at, g.lostT):
-		refs = append(refs, r.inv)
-	case g.lostT <= at:
-		refs = append(refs, g.lost)
+// measure sets what is known of every such grant.
+func (c *earlyCase) measure() {
+	older := c.older[0]
+	c.a = Anomaly{Key: c.newer.lock.name, Time: c.from, Cause: grantedEarly, Sizes: map[string]int64{}}
+	for _, g := range c.older {
+		c.a.Grants = append(c.a.Grants, g.id)
+		c.a.Processes = append(c.a.Processes, g.process)
 	}
-	return refs
+	c.a.Grants = append(c.a.Grants, c.newer.id)
+	c.a.Sizes["remaining"] = older.leaseLeft(c.from)
+	if older.lease > 0 {
+		c.a.Sizes["lease"] = older.lease
+	}
+	if asked := (meeting{c.older, c.newer, c.from}).early().Asked; asked > 0 && !c.renewed {
+		c.a.Sizes["asked_before"] = asked
+	}
+	if n := older.renewed.before(c.from); n > 0 {
+		c.a.Sizes["since_renewal"] = c.from - older.renewals()[n-1].okT
+	}
+}
+
+// describe says what happened, and lists the events that show it. It names a cause where what happened is one.
+func (c *earlyCase) describe() {
+	older, newer := c.older[0], c.newer
+	switch {
+	case !newer.lock.mutex():
+		c.refs = append(c.refs, explainCrowd(c.earlyPair, &c.a)...)
+	case c.covered:
+		others := ""
+		if c.a.More = c.more; c.n() > crowdAll {
+			others = fmt.Sprintf(", and after it %d more, each begun before the one before it had ended,", c.n()-1)
+		}
+		c.a.Explanation = fmt.Sprintf("%s %s between %s and %s, while %s's %s%s certainly had time left throughout",
+			newer.process, newer.wasGranted(), format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim(), others)
+		c.refs = append(c.refs, coverEvidence(c.earlyPair)...)
+	case c.renewed:
+		cause, what, unsure := newer.renewedEarly(c.from)
+		c.a.Cause = cause
+		c.a.Explanation = fmt.Sprintf("%s by %s, %s", what, format.Instant(c.from), c.while())
+		c.refs = append(append(older.evidenceAt(c.from), newer.evidenceAt(c.from)...), unsure...)
+	default:
+		c.a.Sizes["overlap"] = min(older.aliveUntil(c.from), newer.aliveUntil(c.from)) - c.from
+		stopped, words := c.an.faults.stoppedFor(older, c.from)
+		if stopped > 0 {
+			c.a.Sizes["stopped"] = stopped
+		}
+		c.a.Explanation = fmt.Sprintf("%s %s by %s, %s%s", newer.process, newer.wasGranted(), format.Instant(c.from), c.while(), words)
+		c.refs = append(older.evidenceAt(c.from), newer.evidenceAt(c.from)...)
+		if w := newer.givenWithin(); len(newer.evidenceAt(c.from)) > 1 && older.aliveOver(w.from, w.to) && !older.startsAt(w.from) {
+			// How long newer held does not matter: it had nowhere to begin.
+			c.refs, c.covered = coverEvidence(c.earlyPair), true
+		}
+	}
+}
+
+// while says how old the older lease was, and how much of it was left.
+func (c *earlyCase) while() string {
+	older, again := c.older[0], ""
+	if ago, ok := c.a.Sizes["since_renewal"]; ok {
+		again = " and renewed " + dur(ago)
+	}
+	return fmt.Sprintf("while %s's %s, granted %s%s earlier, %s", older.process, older.claim(), dur(c.from-older.okT), again, older.leftWords(c.from))
+}
+
+// wasGranted says what the client was granted: "was granted token 7".
+func (g *grant) wasGranted() string {
+	if g.token != 0 {
+		return fmt.Sprintf("was granted token %d", g.token)
+	}
+	return "was granted the lock"
+}
+
+// addReleases names the release of what had ended that freed the lock, or that another client's request took for its own. It explains the grant whatever
+// else does.
+func (c *earlyCase) addReleases() {
+	if w := c.an.overlaps.wrong.found[c.newer]; w != nil {
+		c.add(reason{
+			cause: "wrong-release", refs: w.evidence(&c.an.tokens),
+			words: fmt.Sprintf("; %s had released at %s a lock that it no longer held", w.by.process, format.Instant(w.release.invT)),
+		})
+	}
+	if f, ok := c.an.freeing[c.newer]; ok {
+		c.add(reason{cause: f.cause(), words: f.words(c.newer, c.older[0].process), refs: f.evidence(c.newer)})
+	}
+}
+
+// anomaly is what was found.
+func (c *earlyCase) anomaly() Anomaly {
+	from := c.newer.okT
+	for _, g := range c.older {
+		from = min(from, g.okT)
+		c.refs = c.an.tokens.believe(c.refs, g, c.newer)
+	}
+	c.a.Events = c.an.evidence.at(c.refs...)
+	return c.an.evidence.finish(c.a, from, c.blame, c.newer.process)
 }
 
 // renewedEarly is the cause, and what happened, where the renewal that was answered at t met another
@@ -180,7 +150,7 @@ func (g *grant) renewedEarly(t int64) (cause, what string, unsure []int32) {
 	if over {
 		return "renewed-early", g.process + "'s lease had ended and was renewed", nil
 	}
-	return "granted-early", g.process + "'s lease, which may have ended, was renewed", g.unbroken(why)
+	return grantedEarly, g.process + "'s lease, which may have ended, was renewed", g.unbroken(why)
 }
 
 // lasting is why a lease need not have ended: a grant of its hold that lasts long enough, or longest, by its last renewal if it took one,

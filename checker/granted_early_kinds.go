@@ -66,6 +66,12 @@ func (n *holdRules) releasedLost(e earlyPair, suspect *part) string {
 	}
 }
 
+// confirmedLost says so of an early grant.
+func (c *earlyCase) confirmedLost() (reason, bool) {
+	why := c.an.holdRules.releasedLost(c.earlyPair, c.blame.suspect)
+	return reason{cause: confirmedLost, words: why}, why != ""
+}
+
 // sinceEntry is how long before the newer grant the older client had entered the lock again, if nothing but the lease that it was promised then had time
 // left; 0 if not.
 func (e *earlyPair) sinceEntry() int64 {

@@ -146,3 +146,21 @@ func (o *op) lateWords() string {
 	}
 	return fmt.Sprintf("; %s's release, which was sent at %s and %s, may have been carried out in between", o.process, format.Instant(o.invT), answer)
 }
+
+// delayedRelease says of an early grant that the suspected fault may have delayed a release until then.
+func (c *earlyCase) delayedRelease() (reason, bool) {
+	o := delayedRelease(c.earlyPair, c.blame.suspect)
+	if o == nil {
+		return reason{}, false
+	}
+	return reason{cause: lateRelease, words: o.lateWords(), refs: []int32{o.inv, o.grant.ok}}, true
+}
+
+// besideRelease says of an early grant that another client's release of what had ended was under way when the older grant was given.
+func (c *earlyCase) besideRelease() (reason, bool) {
+	o := c.an.overlaps.wrong.besideGrant(c.earlyPair, c.blame.suspect)
+	if o == nil {
+		return reason{}, false
+	}
+	return reason{cause: lateRelease, words: o.lateWords(), refs: append(o.evidence(), o.grant.ok)}, true
+}

@@ -112,3 +112,13 @@ func (f *fault) isOfAll(process string) bool {
 func (b byFew) words(servers int) string {
 	return fmt.Sprintf("; %s %s at %s while %d of %d servers could not answer it", b.of.process, b.did, format.Instant(b.to), b.silent, servers)
 }
+
+// minority says of an early grant that fewer servers than a majority gave it.
+func (c *earlyCase) minority() (reason, bool) {
+	b, ok := c.an.grantedByFew(c.earlyPair)
+	if !ok {
+		return reason{}, false
+	}
+	blame := b.blame()
+	return reason{cause: minority, words: b.words(c.an.opt.Leaderless), refs: []int32{b.inv, b.ok}, blame: &blame}, true
+}

@@ -30,3 +30,12 @@ func (w *wrongReleases) freedByOwn(e earlyPair, suspect *part) *op {
 func (o *op) ownWords() string {
 	return fmt.Sprintf("; %s's release of its grant before, which was sent at %s and was not answered, may have been carried out in between, or made again", o.process, format.Instant(o.invT))
 }
+
+// ownRelease says so of an early grant.
+func (c *earlyCase) ownRelease() (reason, bool) {
+	o := c.an.overlaps.wrong.freedByOwn(c.earlyPair, c.blame.suspect)
+	if o == nil {
+		return reason{}, false
+	}
+	return reason{cause: ownRelease, words: o.ownWords(), refs: []int32{o.inv, o.comp, o.grant.ok}}, true
+}

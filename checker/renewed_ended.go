@@ -62,3 +62,13 @@ func (r endedRenewal) evidence(e earlyPair) []int32 {
 	}
 	return refs
 }
+
+// renewedEnded says so of an early grant, and blames what befell the client before it sent its renewal.
+func (c *earlyCase) renewedEnded() (reason, bool) {
+	r, ok := renewedEndedBefore(c.earlyPair, c.blame.suspect)
+	if !ok {
+		return reason{}, false
+	}
+	blame := c.an.suspects.held(r.of, interval{r.since, r.by.invT}, r.by.invT-r.end, true)
+	return reason{cause: renewedEnded, words: r.words(), refs: r.evidence(c.earlyPair), blame: &blame}, true
+}

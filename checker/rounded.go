@@ -18,3 +18,8 @@ func roundedDown(sizes map[string]int64) bool {
 	left, ok := sizes["remaining"]
 	return ok && left < millisecond && sizes["lease"] >= leastRounded
 }
+
+// rounded says so of an early grant, if no client was granted the lock before while the same lease had time left.
+func (c *earlyCase) rounded() (reason, bool) {
+	return reason{cause: rounded}, !c.gone && roundedDown(c.a.Sizes)
+}

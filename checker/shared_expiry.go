@@ -56,3 +56,12 @@ func (x expired) words(t int64) string {
 func (x expired) evidence() []int32 {
 	return []int32{x.of.ok, x.of.promiseEvidence(x.of.promised - 1), x.waiter.inv}
 }
+
+// sharedExpiry says so of an early grant.
+func (c *earlyCase) sharedExpiry() (reason, bool) {
+	x, ok := expiredBefore(c.earlyPair, c.blame.suspect)
+	if !ok {
+		return reason{}, false
+	}
+	return reason{cause: sharedExpiry, words: x.words(c.from), refs: x.evidence()}, true
+}
