@@ -25,6 +25,7 @@ var earlyCauses = []struct {
 	{find: (*earlyCase).ownRelease},
 	{find: (*earlyCase).confirmedLost},
 	{find: (*earlyCase).downgradeGap},
+	{find: (*earlyCase).otherKey},
 	{find: (*earlyCase).endedEarly},
 }
 

@@ -17,10 +17,11 @@ const grantedEarly = "granted-early"
 func findGrantedEarly(an *analysis) []Anomaly {
 	var out []Anomaly
 	requests := sync.OnceValue(func() *requestTimes { return newRequestTimes(an.locks) })
+	alike := sync.OnceValue(func() *alikeLocks { return newAlikeLocks(an.locks) })
 	first := map[*grant]firstEarly{}
 	for e := range inTime(an.limit, an.overlaps.early) {
 		older := e.older[0]
-		c := &earlyCase{earlyPair: e, an: an, requests: requests, blame: an.suspects.early[e.newer]}
+		c := &earlyCase{earlyPair: e, an: an, requests: requests, alike: alike, blame: an.suspects.early[e.newer]}
 		c.before, c.gone = first[older]
 		c.measure()
 		c.describe()
@@ -44,6 +45,7 @@ type earlyCase struct {
 	before   firstEarly // who was granted the lock first while the older lease had time left
 	gone     bool       // there is such a grant
 	requests func() *requestTimes
+	alike    func() *alikeLocks
 }
 
 // measure sets what is known of every such grant.

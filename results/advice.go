@@ -126,6 +126,8 @@ var advices = []advice{
 	{"granted-early", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "own-release", nil, "an earlier release of the same client was not answered, and may have freed its next grant: it came late or was made again, and both grants have one owner's name",
 		"give each grant an owner's name of its own, and make a release again only under the name of the grant that it gives back", "guides/mitigations.md#own-release"},
+	{"granted-early", "other-key", nil, "a release of another lock may have freed this one: the name of one begins that of the other, and they are confused",
+		"name what belongs to a lock in full, or end its name with a mark that no name contains; delete, count and subscribe by that name, and by no pattern or prefix", "guides/mitigations.md#other-key"},
 	{"granted-early", "counted-late", nil, "a client's lease lasts longer than the service keeps it: it is counted from the answer, or from a request that was sent again, and the first request took or renewed the lock",
 		"count the lease from before the first request that may have taken or renewed the lock", "guides/mitigations.md#lost-answer"},
 	{"granted-early", "confirmed-lost", nil, "the release of a lock, a permit or an inner entry was confirmed that its client had lost: its lease or session was over, and another client had been granted the lock",

@@ -118,6 +118,7 @@ var table = []AnomalyInfo{
 			{Name: "confirmed-lost", Says: "the lock confirmed a release, sent after the other grant, as if its client had held the lock until then", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "late-release", Says: "a release of an earlier grant came late, and may have freed the lock", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "own-release", Says: "an earlier release of the same client had no known outcome, and may have freed its next grant", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
+			{Name: "other-key", Says: "a release of another lock, whose name begins this one's or begins with it, may have freed it", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "minority", Says: "a client was granted the lock, or renewed its lease, while a majority of the servers could not answer it", Bug: true, OwnStep: true, Precise: true, From: []Origin{toldWrongly, toldBefore}},
 			{Name: "renewed-early", Says: "a lease that had ended was renewed while another client's lease had time left", Bug: true, OwnStep: true, From: []Origin{toldWrongly, toldBefore}}}},
 	{Name: "double-grant", Property: Exclusion, Depth: 7,
