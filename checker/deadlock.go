@@ -11,9 +11,12 @@ import (
 
 func init() { finders["deadlock"] = findDeadlocks }
 
-// patience is the gap between two acquires of one client that still counts as
-// waiting without a break.
+// patience is how long a client goes on for at least that waits, and asks again without a break.
 const patience = 100e6
+
+// pollGap is the gap between two acquires of one client that still counts as waiting for a lock that is free: each of them could have been granted it. A
+// client that asks less often than ten times within the bound shows nothing.
+func pollGap(bound int64) int64 { return max(patience, bound/10) }
 
 // findDeadlocks finds intervals longer than the bound in which a lock was wanted by
 // some and rightfully held by nobody, nothing was broken, and no grant came. Of a semaphore it
@@ -36,7 +39,8 @@ func findDeadlocks(an *analysis) []Anomaly {
 	var out []Anomaly
 	for _, k := range an.locks {
 		unknown, refused := k.unknownAcquires(an.last), k.refusedAcquires()
-		for w := range inTime(an.limit, waitsInVain(an, k, broken, touching)) {
+		asked := newRequests(k, touching, an.opt.Bound, pollGap(an.opt.Bound))
+		for w := range inTime(an.limit, waitsInVain(an, k, broken, busy(an, k, broken), asked)) {
 			a := deadlock(an, k, w, unknown, refused, faulty)
 			if never {
 				a.Cause = "never-granted"
@@ -48,13 +52,12 @@ func findDeadlocks(an *analysis) []Anomaly {
 }
 
 // waitsInVain lists of each deadlock of a lock the wait that began first; something was broken
-// in the intervals, see joined.
-func waitsInVain(an *analysis, k *lock, broken []interval, touching brokenFor) []*wait {
-	asked := newRequests(k, touching, an.opt.Bound)
+// in the intervals, see joined, and the lock was not free in busy.
+func waitsInVain(an *analysis, k *lock, broken, busy []interval, asked *requests) []*wait {
 	if asked.next() == nil {
 		return nil
 	}
-	free := idle{[2][]interval{broken, joined(k.full(busy(an, k, broken)), an.opt.Bound)}, an.last}
+	free := idle{[2][]interval{broken, joined(k.full(busy), an.opt.Bound)}, an.last}
 	var out []*wait
 	for at := int64(0); ; {
 		gap, ok := free.from(at)
@@ -155,9 +158,7 @@ func busy(an *analysis, k *lock, broken []interval) []interval {
 // busyBy is busy where hold says when a grant can have had the lock.
 func busyBy(an *analysis, k *lock, broken []interval, hold func(*grant) interval) []interval {
 	busy := make([]interval, 0, len(k.grants)+len(k.acquires))
-	for _, g := range k.grants {
-		busy = append(busy, hold(g))
-	}
+	busy = append(busy, k.held(hold)...)
 	late := map[int]int64{} // by broken interval: until when the requests given up in it may have leases
 	for _, o := range k.acquires {
 		unknown := o.typ == tInfo && o.comp >= 0
@@ -181,6 +182,15 @@ func busyBy(an *analysis, k *lock, broken []interval, hold func(*grant) interval
 	}
 	sortBy(busy, func(s interval) int64 { return s.from })
 	return busy
+}
+
+// held is when clients can have had the lock that were granted it.
+func (k *lock) held(hold func(*grant) interval) []interval {
+	out := make([]interval, 0, len(k.grants))
+	for _, g := range k.grants {
+		out = append(out, hold(g))
+	}
+	return out
 }
 
 // heldUntil is the latest instant at which a grant can still have had the lock. A hold without a lease

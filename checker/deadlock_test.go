@@ -42,7 +42,7 @@ func plainWaitsInVain(an *analysis, k *lock) []*wait {
 				continue
 			}
 			w := now[o.process]
-			if w == nil || o.invT-w.to >= int64(patience)-k.margin {
+			if w == nil || o.invT-w.to >= pollGap(an.opt.Bound)-k.margin {
 				w = &wait{interval: interval{max(o.invT, gap.from), 0}}
 				now[o.process] = w
 			}
@@ -129,7 +129,7 @@ func TestDeadlocksAreFound(t *testing.T) {
 			}
 			return out
 		}
-		want, got := say(plainWaitsInVain(an, k)), say(waitsInVain(an, k, joined(disturbed(an), an.opt.Bound), an.brokenFor()))
+		want, got := say(plainWaitsInVain(an, k)), say(waitsInVain(an, k, joined(disturbed(an), an.opt.Bound), busy(an, k, joined(disturbed(an), an.opt.Bound)), newRequests(k, an.brokenFor(), an.opt.Bound, pollGap(an.opt.Bound))))
 		if got != want {
 			t.Fatalf("%s, want %s", got, want)
 		}

@@ -17,16 +17,34 @@ func judgeExclusion(an *analysis, found map[string]int) Property {
 	case len(an.tokens.joint) > 0:
 		return Property{Valid: Unknown, Required: true, Why: contention(an) + "; no grant is proved early, and the tokens are out of order unless two clients held the lock at once"}
 	case held == 0:
-		return Property{Valid: Unknown, Why: "of no grant can be said how long it had to last: no lease was promised that was alive when the grant was learnt of, and a fault was on that can have ended it"}
+		return Property{Valid: Unknown, Why: "of no grant can be said how long it had to last: " + an.uncertainWords()}
 	case asked == 0:
 		return Property{Valid: Unknown, Why: contention(an) + "; nobody asked for the lock while another client held it for certain, so nothing was tried"}
 	}
 	why := fmt.Sprintf("%s; %s made while another client held the lock for certain, and ", contention(an), of(asked, "request")) +
 		kept(an, "none was granted before that was over", "never was more granted at once than this kind of lock allows")
 	if n := an.stats.Grants - held; n > 0 {
-		why += fmt.Sprintf("; of %s nothing says how long it had to last", of(n, "grant"))
+		why += fmt.Sprintf("; of %s nothing says how long it had to last once it was learnt of", of(n, "grant"))
 	}
 	return Property{Valid: True, Required: true, Why: why}
+}
+
+// uncertainWords say why of no grant is known how long it had to last.
+func (an *analysis) uncertainWords() string {
+	over, ended := false, false
+	for _, k := range an.locks {
+		for _, g := range k.grants {
+			over, ended = over || !g.hasNoLease(), ended || g.hasNoLease()
+		}
+	}
+	switch {
+	case over && ended:
+		return "either its lease was over when it was learnt of, or it promises none and a fault was on that can have ended it"
+	case over:
+		return "each lease was over when its client learnt of the grant, by what the history says"
+	default:
+		return "none promises a lease, and a fault was on that can have ended it"
+	}
 }
 
 // overlapping counts what breaks exclusion, by the anomalies' names; "" for nothing.

@@ -70,6 +70,7 @@ type wait struct {
 type requests struct {
 	lock *lock
 	list []*op
+	gap  int64 // between two acquires of one client that still count as one wait
 	// link is for each the next one that is not over, and for the last position the first one.
 	link      []int32
 	byProcess map[string][]*op
@@ -77,8 +78,8 @@ type requests struct {
 
 // newRequests lists those that show that a client waits: none that may have been lost while something was broken that
 // touches its client, see lostWith.
-func newRequests(k *lock, broken brokenFor, bound int64) *requests {
-	r := &requests{lock: k, list: slices.DeleteFunc(k.allAcquires(), func(o *op) bool { return o.failed || o.lostWith(broken, bound) })}
+func newRequests(k *lock, broken brokenFor, bound, gap int64) *requests {
+	r := &requests{lock: k, gap: gap, list: slices.DeleteFunc(k.allAcquires(), func(o *op) bool { return o.failed || o.lostWith(broken, bound) })}
 	r.link = make([]int32, len(r.list)+1)
 	for i := range r.list {
 		r.link[i] = int32(i + 1)
@@ -161,7 +162,7 @@ func (r *requests) waits(within interval, visit func(*wait) bool) {
 	now := map[string]*wait{}
 	r.each(within, func(o *op) bool {
 		w := now[o.process]
-		if w == nil || !w.add(o, r.lock, within) {
+		if w == nil || !r.add(w, o, within) {
 			w = &wait{interval: interval{max(o.invT, within.from), 0}}
 			w.take(o, within)
 			now[o.process] = w
@@ -171,8 +172,8 @@ func (r *requests) waits(within interval, visit func(*wait) bool) {
 }
 
 // add adds an acquire that follows without a break; false where one lies before it.
-func (w *wait) add(o *op, k *lock, within interval) bool {
-	if o.invT-w.to >= int64(patience)-k.margin { // between times of one clock
+func (r *requests) add(w *wait, o *op, within interval) bool {
+	if o.invT-w.to >= r.gap-r.lock.margin { // between times of one clock
 		return false
 	}
 	w.take(o, within)
@@ -199,7 +200,7 @@ func (r *requests) goOn(w *wait, within interval) {
 		if o.invT >= within.to {
 			return
 		}
-		if !r.over(o, within.from) && !w.add(o, r.lock, within) {
+		if !r.over(o, within.from) && !r.add(w, o, within) {
 			return
 		}
 	}

@@ -1,6 +1,9 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // property is a property of a lock, and how it is judged.
 type property struct {
@@ -32,8 +35,19 @@ func (p property) decide(an *analysis, anomalies int) Property {
 	if k := ambiguous(an); k != nil && out.Valid == True && (p.name == Exclusion || p.name == Belief) {
 		out.Valid, out.Why = Unknown, fmt.Sprintf("the grants of %s say of more than one kind of lock that it is", k.name)
 	}
+	if k := permitsDiffer(an); k != nil && out.Valid == True && (p.name == Exclusion || p.name == Belief) {
+		out.Valid, out.Why = Unknown, fmt.Sprintf("the grants of %s say several numbers of permits", k.name)
+	}
 	out.Anomalies = anomalies
 	return out
+}
+
+// permitsDiffer is a semaphore of which its grants say several numbers of permits, nil if there is none.
+func permitsDiffer(an *analysis) *lock {
+	if i := slices.IndexFunc(an.locks, func(k *lock) bool { return k.severalN }); i >= 0 {
+		return an.locks[i]
+	}
+	return nil
 }
 
 // ambiguous is a lock of which its grants say several things, nil if there is none.

@@ -28,6 +28,12 @@ func (l keptLease) enough(left int64) bool {
 	return left >= max(leastKeptOften, l.lease/4)
 }
 
+// atItsEnd says that the next grant was given when the lease would have ended, or soon after: services look for leases that are over only now and then. What
+// comes later had another reason.
+func (l keptLease) atItsEnd() bool {
+	return l.released.silent() || l.at <= satAdd(l.until, max(leastKept, l.lease/2))
+}
+
 // left is how much of the lease was left when the client asked.
 func (l keptLease) left() int64 { return l.until - l.asked.invT }
 
@@ -58,11 +64,14 @@ func (an *analysis) releasedLeases(k *lock) []keptLease {
 		room := max(1, k.permits)
 		for i := n - 1; i >= max(0, n-mostLeft) && room > 0; i-- {
 			g := k.grants[i]
-			if g.first != nil || g.lingers { // the hold of an entry is looked at
+			if g.first != nil { // the hold is looked at
 				continue
 			}
 			if g.mode != shared {
 				room--
+			}
+			if g.lingers { // and yet it shows that what was released before it was free
+				continue
 			}
 			lease := an.leaseOf(g)
 			until, ok := an.givenBack(g)
@@ -215,7 +224,11 @@ func (l keptLease) endWords() string {
 	if l.released.silent() {
 		return fmt.Sprintf("and its client had asked for a lease of %s, which its library renews until the release. %s, when such a lease is over", dur(l.lease), newer)
 	}
-	return fmt.Sprintf("with %s of the lease left. %s, when that lease would have ended", dur(l.until-l.released.release.endT), newer)
+	after := "when"
+	if late := l.newer.okT - l.until; late > l.lease/4 {
+		after = dur(late) + " after"
+	}
+	return fmt.Sprintf("with %s of the lease left. %s, %s that lease would have ended", dur(l.until-l.released.release.endT), newer, after)
 }
 
 // startingWords say which fault was on, where one was.

@@ -31,12 +31,14 @@ func modeOf(m string) mode {
 // kind is what kind of lock a lock is, by its grants.
 type kind struct {
 	permits        int64 // of a semaphore, 0 for none
+	severalN       bool  // its grants say several numbers of permits
 	shared, nested bool  // some grant is
 }
 
 // learn takes in what a grant says of its lock. Of several numbers of permits the
-// greatest counts: no more is allowed than that.
+// greatest counts: no more is allowed than that, and a record that does not show more proves nothing.
 func (k *kind) learn(e *history.Event) {
+	k.severalN = k.severalN || k.permits > 0 && e.Permits > 0 && e.Permits != k.permits
 	k.permits = max(k.permits, min(e.Permits, never))
 	k.shared = k.shared || e.Shares()
 	k.nested = k.nested || e.Mode == history.Nested

@@ -74,7 +74,11 @@ func drawKind(t *rapid.T, kind string, permits int64) []kindSmall {
 			if now < h.ok || now >= h.release {
 				return false
 			}
-			return now < h.inv+h.lease || h.held || h.renewed > 0 && h.renewed+1 <= now && now < h.renewed+h.more ||
+			until := h.inv + h.lease
+			if h.renewed > 0 { // which may have left it less than it had
+				until = min(until, max(h.renewed, h.renewed+h.more))
+			}
+			return now < until || h.held || h.renewed > 0 && h.renewed+1 <= now && now < h.renewed+h.more ||
 				// Renewed in time, it went on without a gap.
 				h.renewed > 0 && h.renewed+1 <= h.inv+h.lease && now < h.renewed+h.more
 		}

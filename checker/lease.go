@@ -13,7 +13,7 @@ type interval struct{ from, to int64 }
 // The evidence: the acquire's own lease (it cannot have begun later than its
 // ok nor ended before since + lease); an ok renew or release with held, by which
 // the service itself says that the grant was in force until that request came;
-// an ok renew without held, which promises since + lease but says nothing of a
+// an ok renew without held, which promises since + lease, which can be sooner than what was promised before (shortened), but says nothing of a
 // gap before it, so that it counts from its own ok unless the lease was still
 // alive then; if the hold was entered again in that gap, it may be of what that entry
 // began, and counts for nothing. An answer with held that a later grant disproves counts as one without
@@ -58,10 +58,59 @@ func (g *grant) findAlive() {
 			intervals = append(intervals, interval{r.okT, r.until})
 		}
 	}
+	for _, s := range g.shortened() {
+		intervals = without(intervals, s)
+	}
 	for i := range intervals {
 		intervals[i].to = min(intervals[i].to, cut)
 	}
 	g.setIntervals(slices.DeleteFunc(intervals, func(s interval) bool { return s.to <= s.from }))
+}
+
+// shortened is when the lease need not have been in force, although it had been promised until later: a client may renew it for less than what was left, and that
+// lasts until the next renewal. There is no such time if the lock said later that the lease had been in force all along.
+func (g *grant) shortened() []interval {
+	var out []interval
+	list := g.renewals()
+	furthest, answered := satAdd(g.since, g.lease), g.okT
+	for i, r := range list {
+		if r.lease > 0 && r.inv >= 0 && r.invT >= answered && r.until < furthest && !g.inForceAfter(max(r.until, r.okT), list[i+1:]) {
+			s := interval{max(r.until, r.invT), never}
+			if i+1 < len(list) {
+				s.to = list[i+1].okT
+			}
+			if s.from < s.to {
+				out = append(out, s)
+			}
+		}
+		if r.until > furthest {
+			furthest, answered = r.until, r.okT
+		}
+	}
+	return out
+}
+
+// inForceAfter says that a renewal, or the release, was answered as if the lease had been in force until after t.
+func (g *grant) inForceAfter(t int64, later []renewal) bool {
+	held := func(r renewal) bool { return r.held && r.heldUntil > t }
+	return g.releaseHeld() && g.release.invT > t || slices.ContainsFunc(later, held)
+}
+
+// without is the intervals but for what lies in s.
+func without(list []interval, s interval) []interval {
+	var out []interval
+	for _, i := range list {
+		if i.to <= s.from || i.from >= s.to {
+			out = append(out, i)
+			continue
+		}
+		for _, part := range []interval{{i.from, s.from}, {s.to, i.to}} {
+			if part.from < part.to {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
 }
 
 // linkOwn links the grants of clients that were granted the lock anew, which ends the older ones.

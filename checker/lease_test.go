@@ -16,6 +16,7 @@ func TestAlive(t *testing.T) {
 		okT := rapid.Int64Range(2, 5).Draw(t, "ok")
 		type renew struct {
 			ok, until, held int64
+			sent, inForce   int64 // when it was announced, 0 if not; and until when it says that the lease had been in force
 		}
 		var renews []renew
 		a := base
@@ -50,7 +51,10 @@ func TestAlive(t *testing.T) {
 				r.held = e.Since
 			}
 			if announced {
-				r.held = inv.Time
+				r.held, r.sent = inv.Time, inv.Time
+			}
+			if e.Held {
+				r.inForce = r.held
 			}
 			if !e.Held {
 				r.held = 0
@@ -80,10 +84,28 @@ func TestAlive(t *testing.T) {
 		}
 		history.Sort(ev)
 		g := analysed(Input{Events: ev}).ids.find("c1.1", nil)
+		// left says that a renewal had left the lease less than it had, that nothing came after it by then, and that the lock did not say later that
+		// the lease had gone on.
+		left := func(i int, now int64) bool {
+			r, furthest, answered := renews[i], a.Since+a.Lease, okT
+			for _, b := range renews[:i] {
+				if b.until > furthest {
+					furthest, answered = b.until, b.ok
+				}
+			}
+			over := r.until > 0 && r.sent >= answered && r.until < furthest && released <= max(r.until, r.ok) && now >= max(r.until, r.sent)
+			for _, n := range renews[i+1:] {
+				over = over && n.inForce <= max(r.until, r.ok)
+			}
+			return over && (i+1 == len(renews) || now < renews[i+1].ok)
+		}
 		for now := int64(0); now < 60; now++ {
 			want := now < released || (a.Lease > 0 && now < a.Since+a.Lease)
 			for _, r := range renews {
 				want = want || now < r.held || (r.ok <= now && now < r.until)
+			}
+			for i := range renews {
+				want = want && !left(i, now)
 			}
 			want = want && now >= okT && now < cut
 			if got := g.aliveAt(now); got != want {

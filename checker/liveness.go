@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/picklock/picklock/internal/format"
@@ -56,7 +57,11 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 			why = fmt.Sprintf("the acquire of %s at %s has no known outcome, and may have taken the lock, which has no lease that would end", o.process, format.Instant(o.invT))
 		}
 		return Property{Valid: Unknown, Required: true, Why: "no grant came after the last fault was healed: " + why}
-	case an.stats.Contested == 0 && !an.freedAtOnce():
+	}
+	if why := cmp.Or(keptForGood(an), askedSeldom(an)); why != "" {
+		return Property{Valid: Unknown, Required: true, Why: why}
+	}
+	if an.stats.Contested == 0 && !an.freedAtOnce() {
 		return Property{Valid: Unknown, Required: true, Why: contention(an) + ": nobody had to wait for the lock, so nothing was tried"}
 	}
 	if why := unanswered(an); why != "" {

@@ -70,8 +70,8 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 			if a.Cause == notRenewed {
 				refs = append(refs, an.notRenewedEvents(by.g)...)
 			}
-		case by.g != victim.g && an.tokens.certainlyOlder(victim.g, by.g):
-			// The older grant wrote between the newer one's look and its write.
+		case by.g != victim.g && an.tokens.certainlyOlder(victim.g, by.g) && victim.t > by.g.lo:
+			// The older grant wrote between the newer one's look and its write. What it wrote before that was in order.
 			w := touch{victim.g, victim.op, victim, victim.t}
 			a.Cause = an.staleCause(victim.g, by.g, w)
 			why = an.suspects.wrote(a.Cause, victim.g, by.g, w)

@@ -103,7 +103,7 @@ func (an *analysis) keptOf(k *lock, released []keptLease, known knownGrants, qui
 		l.first, l.fastest = known.first[l.asked.process], known.fastest[l.asked.process]
 		l.at = l.grantedAt(known)
 		deadlock := l.at-l.asked.invT > an.opt.Bound
-		if l.asked.invT < l.at && l.enough(l.left()) && !deadlock && free.over(l.asked.invT, l.at) {
+		if l.asked.invT < l.at && l.enough(l.left()) && l.atItsEnd() && !deadlock && free.over(l.asked.invT, l.at) {
 			kept = append(kept, l)
 		}
 	}

@@ -3,6 +3,7 @@ package checker
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -74,6 +75,13 @@ func (an *analysis) overall(v Verdict) (Validity, string) {
 		}
 		if confirmed == 0 {
 			missing = append(missing, fmt.Sprintf("fault %s never took effect", base))
+		}
+	}
+	if len(an.opt.Faults) == 0 { // the history says itself which faults were tried
+		for _, name := range slices.Sorted(maps.Keys(an.stats.Faults)) {
+			if c := an.stats.Faults[name]; c.Injected > 0 && c.Confirmed == 0 && baseName(name) != Stall {
+				missing = append(missing, fmt.Sprintf("fault %s was never confirmed to take effect", name))
+			}
 		}
 	}
 	if why := an.asked.unanswered(); an.opt.Renew && why != "" {

@@ -94,8 +94,8 @@ func revocation(an *analysis, s *statement) Anomaly {
 	a := Anomaly{
 		Key: g.lock.name, Time: s.endT, Cause: cause, Grants: []string{g.id},
 		Sizes: map[string]int64{"remaining": left},
-		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; it had not released it, and %s",
-			s.denialWords(), dur(left), g.keptWords()),
+		Explanation: fmt.Sprintf("%s, while its lease certainly had %s left; it had not released it, and %s%s",
+			s.denialWords(), dur(left), g.keptWords(), s.unknownWords()),
 	}
 	if g.lease > 0 {
 		a.Sizes["lease"] = g.lease
@@ -117,6 +117,19 @@ func revocation(an *analysis, s *statement) Anomaly {
 	}
 	a.Events = an.evidence.at(refs...)
 	return an.evidence.finish(a, g.okT, why, processes...)
+}
+
+// unknownWords name an acquire of another client of which nobody knows whether it was granted since.
+func (s *statement) unknownWords() string {
+	for _, o := range s.g.lock.acquires { // by invoke
+		if o.invT >= s.endT {
+			break
+		}
+		if o.process != s.g.process && o.typ == tInfo && o.endT > s.g.lo {
+			return fmt.Sprintf(", as far as is known: the acquire that %s sent at %s has no known outcome", o.process, format.Instant(o.invT))
+		}
+	}
+	return ""
 }
 
 // foreignRelease is the last release of another client that may have freed the grant; nil for none. The first release of

@@ -193,10 +193,13 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		Grants: []string{old.id, young.id}, Cause: an.staleCause(old, young, w),
 		Sizes: map[string]int64{"after_grant": w.t - young.okT, "after_touch": w.t - newer.t},
 	}
-	if old.promised > 0 {
+	if old.promised > 0 && old.dated() {
 		a.Sizes["late"] = w.t - old.promised
 	}
 	refs := []int32{old.ok, young.ok, w.op.inv, newer.op.inv, an.tokens.orderEvidence(old, young), w.op.entryEvidence(), newer.op.entryEvidence()}
+	if a.Cause == "" && old.lease > 0 && !old.dated() { // nothing says from when that counts, but nothing began before it was asked for
+		refs = append(refs, old.inv)
+	}
 	switch a.Cause {
 	case "granted-early":
 		if old.aliveAt(young.okT) {
@@ -265,6 +268,7 @@ const heeds = 20e6
 func (an *analysis) staleCause(old, young *grant, w touch) string {
 	r := old.release
 	over := old.promised > 0 && old.promised <= old.okT // when its client learnt of it
+	undated := old.lease > 0 && !old.dated()
 	switch {
 	case old.aliveAt(young.okT), young.aliveAt(old.okT) && old.aliveAt(old.okT):
 		return "granted-early"
@@ -276,7 +280,7 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 		return "ignored-loss"
 	case old.promised == 0 && an.unreportedSession(old, young, w.op.invT):
 		return noNotice
-	case old.promised == 0:
+	case old.promised == 0, undated:
 		return ""
 	case over:
 		return "never-held"
@@ -369,7 +373,7 @@ func lateOf(w, between *effect, overlapOf map[grantPair]instant) (late *effect, 
 	}
 	for _, e := range both {
 		switch g := e.g; {
-		case g.promised == 0:
+		case g.promised == 0, !g.dated():
 		case e.t < g.promised:
 			renewalRefs = append(renewalRefs, g.promiseEvidence(e.t))
 		case g.promised <= g.okT:

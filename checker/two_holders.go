@@ -78,12 +78,12 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 // says that the service is to blame. It returns the one of the two that was late, or older.
 func (an *analysis) blame(a *Anomaly, older, newer *grant, early bool) *grant {
 	switch {
-	case newer.lease > 0 && newer.promised <= newer.okT:
+	case newer.learntLate():
 		a.Cause = "never-held"
 		a.Sizes["late"] = newer.okT - newer.promised
 		a.Explanation += newer.overWords()
 		return newer
-	case older.lease > 0 && older.promised <= older.okT:
+	case older.learntLate():
 		a.Cause = "never-held"
 		a.Sizes["late"] = older.okT - older.promised
 		a.Explanation += older.overWords()
@@ -98,7 +98,7 @@ func (an *analysis) blame(a *Anomaly, older, newer *grant, early bool) *grant {
 			a.Explanation += an.libraryWords(a.Cause, older)
 			break
 		}
-		if end <= 0 || end > newer.okT {
+		if end <= 0 || end > newer.okT || !older.dated() {
 			break
 		}
 		a.Cause = an.causeOfOutlived(older, newer.okT)
@@ -107,4 +107,12 @@ func (an *analysis) blame(a *Anomaly, older, newer *grant, early bool) *grant {
 		a.Explanation += an.libraryWords(a.Cause, older)
 	}
 	return older
+}
+
+// learntLate says that the lease was over before the client learnt of the grant.
+func (g *grant) learntLate() bool { return g.lease > 0 && g.promised <= g.okT && g.dated() }
+
+// dated says that the history says from when the lease counts. If it does not, the lease counts from 0; but none can be over before it was asked for.
+func (g *grant) dated() bool {
+	return len(g.renewals()) > 0 || g.inv < 0 || satAdd(g.since, g.lease) > g.invT
 }

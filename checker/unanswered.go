@@ -28,8 +28,8 @@ func unanswered(an *analysis) string {
 		}
 		enough := max(an.opt.Bound/patientPart, 2*longestRewarded(k))
 		var longest *wait
-		newRequests(k, brokenFor{}, 0).waits(free, func(w *wait) bool {
-			if w.to > an.last-int64(patience) && w.to-w.from > enough && (longest == nil || w.from < longest.from) {
+		newRequests(k, brokenFor{}, 0, pollGap(an.opt.Bound)).waits(free, func(w *wait) bool {
+			if w.to > an.last-pollGap(an.opt.Bound) && w.to-w.from > enough && (longest == nil || w.from < longest.from) {
 				longest = w
 			}
 			return true
@@ -54,3 +54,45 @@ func longestRewarded(k *lock) int64 {
 	}
 	return longest
 }
+
+// keptForGood says who waited, until the record ended, for a lock without leases that only an acquire of unknown outcome can have taken; "" for none. That
+// is no deadlock, and no evidence either that the lock comes back.
+func keptForGood(an *analysis) string {
+	if an.maxLease > 0 {
+		return ""
+	}
+	broken := joined(disturbed(an), an.opt.Bound)
+	for _, k := range an.locks {
+		unknown := k.unknownAcquires(an.last)
+		if len(unknown) == 0 {
+			continue
+		}
+		held := k.held(func(g *grant) interval { return interval{g.lo, g.heldUntil()} })
+		sortBy(held, func(s interval) int64 { return s.from })
+		for _, w := range waitsInVain(an, k, broken, held, newRequests(k, an.brokenFor(), an.opt.Bound, pollGap(an.opt.Bound))) {
+			if lost := lastBy(unknown, w.to); lost != nil && k.grantedBy(w.from) == len(k.grants) {
+				return fmt.Sprintf("%s waited %s for the lock %s, and got it no more: the acquire of %s at %s has no known outcome, and may have taken the lock, which has no lease that would end",
+					w.ops[0].process, dur(w.to-w.from), k.name, lost.process, format.Instant(lost.invT))
+			}
+		}
+	}
+	return ""
+}
+
+// askedSeldom says which client was refused a free lock again and again for longer than the bound, without asking often enough for a deadlock to show;
+// "" if there is none.
+func askedSeldom(an *analysis) string {
+	broken := joined(disturbed(an), an.opt.Bound)
+	for _, k := range an.locks {
+		for _, w := range waitsInVain(an, k, broken, busy(an, k, broken), newRequests(k, an.brokenFor(), an.opt.Bound, never)) {
+			if len(w.ops) >= seldom {
+				return fmt.Sprintf("%s was refused the lock %s, which nobody held, %s within %s, but asked too seldom to tell that it waited all that time",
+					w.ops[0].process, k.name, of(len(w.ops), "time"), dur(w.to-w.from))
+			}
+		}
+	}
+	return ""
+}
+
+// seldom is how many requests at least must have been refused.
+const seldom = 3

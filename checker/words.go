@@ -37,7 +37,7 @@ func (g *grant) got() string {
 // 0.4 s before".
 func (g *grant) leaseWords(whose string, t int64) string {
 	end := g.promisedAt(t)
-	if end == 0 {
+	if end == 0 || !g.dated() {
 		return ""
 	}
 	lease := "lease"

@@ -334,7 +334,7 @@ var advices = []advice{
 		"taking, renewing and releasing must each be one step that compares the owner", "guides/mitigations.md#one-step"},
 	{"two-holders", "never-held", nil, "the lease was over before the client learnt that it had it",
 		"count the lease from before the request was sent, and begin nothing with one that is over", "guides/mitigations.md#late-grant"},
-	{"two-holders", "", nil, "two clients believed that they held the lock, which promises no lease",
+	{"two-holders", "", nil, "two clients believed that they held the lock, and no lease that it promised says which of them still did",
 		"let the lock tell its client of the loss, and fence the resource", "guides/mitigations.md#two-holders"},
 }
 
