@@ -54,6 +54,7 @@ func join(all []*effect, locks []*lock, ids *names) *registerLog {
 		j += len(ops)
 		pairs.match(ops, effects)
 	}
+	after := map[string]int64{} // by key: what comes next in the log was carried out after this
 	for i := range all {
 		e := all[i]
 		if e.err() != "" {
@@ -71,8 +72,9 @@ func join(all []*effect, locks []*lock, ids *names) *registerLog {
 		case e.op.typ == tOK && (e.t < e.op.invT || e.t > e.op.endT):
 			e.t = e.op.endT
 		case e.t < e.op.invT:
-			e.t = e.op.invT
+			e.t = max(e.op.invT, after[e.key()])
 		}
+		after[e.key()] = max(after[e.key()], e.op.invT)
 		if r.witness == nil || e.op.invT > r.witness.op.invT {
 			r.witness = e
 		}

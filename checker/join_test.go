@@ -69,3 +69,24 @@ func TestReadsArePaired(t *testing.T) {
 		}
 	})
 }
+
+// TestLogWithoutTimes: what comes later in the register's log was carried out later, so that a write without an outcome has a time after
+// what stands before it.
+func TestLogWithoutTimes(t *testing.T) {
+	in := script(t, `
+0.000-0.002 c1 acquire c1.1 token=1 lease=1
+0.003-0.004 c1 read c1.1 @0.0035
+0.050-0.060 c1 write c1.1 value=a ? @0.125
+0.005-0.110 c2 acquire c2.1 since=0.105 token=2 lease=1
+0.100-0.101 c1 release c1.1
+0.120-0.121 c2 read c2.1 @0.1205
+0.200-0.201 c2 release c2.1`)
+	for i := range in.Effects {
+		in.Effects[i].Time = 0
+	}
+	v := Check(in)
+	i := slices.IndexFunc(v.Anomalies, func(a Anomaly) bool { return a.Name == "stale-write" })
+	if i < 0 || v.Anomalies[i].Cause != "after-release" || v.Anomalies[i].Time != 120e6 {
+		t.Errorf("found %+v, want a stale write after the release, at 0.12 s", v.Anomalies)
+	}
+}

@@ -20,7 +20,17 @@ func delayedRelease(e earlyPair, suspect *part) *op {
 		return nil
 	}
 	o, _ := e.older[0].freedLate(func(*op) []*fault { return []*fault{suspect.fault} })
+	if o != nil && suspect.fault.keepsBack(o, e.newer.okT) {
+		return nil
+	}
 	return o
+}
+
+// keepsBack says that the fault kept a request back, or its answer, until after t: the request cannot have been carried out late, and before t. A history notes the
+// end of a fault only when that is confirmed, a little later.
+func (f *fault) keepsBack(o *op, t int64) bool {
+	name := baseName(f.name)
+	return (name == "hold" || name == "partition") && f.begin <= o.invT && f.end-patience > t
 }
 
 // besideGrant finds another client's release of what had ended that was under way when the older grant can have been given: whichever of the two came first,
