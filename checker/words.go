@@ -36,6 +36,11 @@ func (g *grant) got() string {
 // leaseWords says how the grant's lease stood at t: "its lease of 1 s had ended
 // 0.4 s before".
 func (g *grant) leaseWords(whose string, t int64) string {
+	for _, e := range g.lock.inHoldOf(g) { // the hold lasts as long as any of its entries
+		if e.okT <= t && e.promisedAt(t) > g.promisedAt(t) {
+			g = e
+		}
+	}
 	end := g.promisedAt(t)
 	if end == 0 || !g.dated() {
 		return ""
