@@ -76,7 +76,7 @@ func TestFormerConfirmed(t *testing.T) {
 		"earlier":            {text: `{` + begin + `,"landed":true}`, want: true},
 		"earlier, missed":    {text: `{` + begin + `,"landed":false}`},
 		"neither":            {text: `{` + begin + `}`},
-		"by encoding/json":   {text: `{` + begin + `,"LANDED":true}`, want: true},
+		"another member":     {text: `{` + begin + `,"LANDED":true,"Confirmed":true}`},
 		"escaped":            {text: `{` + begin + `,"l\u0061nded":true,"Detail":"x"}`, want: true},
 		"CSV, earlier":       {text: "time,process,type,f,nodes,phase,landed\n5,nemesis,info,pause,c1,begin,true\n", in: Source{CSV: true}, want: true},
 		"CSV, today":         {text: "time,process,type,f,nodes,phase,confirmed\n5,nemesis,info,pause,c1,begin,true\n", in: Source{CSV: true}, want: true},

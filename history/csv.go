@@ -3,6 +3,7 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -29,8 +30,8 @@ func Members() []string {
 }
 
 // csvReader is a CSV file as JSON lines, one a row: so there is one meaning of an event and
-// one way to judge it. The first line names the columns. What is no number where one has to
-// be becomes a string, and is refused with its line as in any other history.
+// one way to judge it. The first line names the columns. What is no number where one
+// has to be is refused with its column and line.
 type csvReader struct {
 	in      *bufio.Reader
 	name    string
@@ -45,9 +46,11 @@ type csvReader struct {
 
 // column is what a column's cells become; key is empty for one of no interest.
 type column struct {
-	key   string // `"time":`
-	plain bool   // a number or a truth, without quotes
-	list  bool   // words
+	name   string
+	key    string // `"time":`
+	number bool
+	truth  bool
+	list   bool // words
 }
 
 // newCSV reads the first line. as says under which name a column stands for a member,
@@ -55,12 +58,19 @@ type column struct {
 func newCSV(r io.Reader, name string, as map[string]string) (*csvReader, error) {
 	c := &csvReader{in: bufio.NewReaderSize(r, 1<<16), name: name, number: true}
 	line, err := c.line()
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
+	if errors.Is(err, io.EOF) && len(line) == 0 {
+		c.err = err // an empty history
+		return c, nil
 	}
-	head, err := cells(bytes.TrimPrefix(line, []byte("\ufeff")))
+	if err == nil && !utf8.Valid(line) {
+		err = errUTF8
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, &LineError{name, 1, err}
+	}
+	head, err := cells(line)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the first line has to name them: %w", ErrColumns, err)
+		return nil, fmt.Errorf("%s: %w: the first line has to name them: %w", name, ErrColumns, err)
 	}
 	c.columns = make([]column, len(head))
 	for _, member := range append(Members(), formerConfirmed) {
@@ -71,18 +81,22 @@ func newCSV(r io.Reader, name string, as map[string]string) (*csvReader, error) 
 		i := slices.Index(head, from)
 		switch {
 		case i < 0 && (as[member] != "" || slices.Contains([]string{"time", "process", "type", "f"}, member)):
-			return nil, fmt.Errorf("%w: no column %s for %s: the first line has %s", ErrColumns, quote(from), member, quote(strings.Join(head, ",")))
+			return nil, fmt.Errorf("%s: %w: no column %s for %s: the first line has %s", name, ErrColumns, quote(from), member, quote(strings.Join(head, ",")))
 		case i < 0:
 			continue
+		case slices.Contains(head[i+1:], from):
+			return nil, fmt.Errorf("%s: %w: the first line names column %s twice: remove or rename one of the two", name, ErrColumns, quote(from))
 		case c.columns[i].key != "":
-			return nil, fmt.Errorf("%w: column %s would stand for two members", ErrColumns, quote(from))
+			return nil, fmt.Errorf("%s: %w: column %s would stand for two members", name, ErrColumns, quote(from))
 		}
-		c.columns[i] = column{key: `"` + member + `":`, list: member == "nodes"}
+		c.columns[i] = column{name: from, key: `"` + member + `":`, list: member == "nodes"}
 		switch member {
 		case "index":
-			c.number, c.columns[i].plain = false, true
-		case "time", "token", "since", "lease", "permits", "watchdog", "expired", "lingers", "notifies", "held", "not_held", "cancelled", "client_failed", "confirmed", formerConfirmed:
-			c.columns[i].plain = true
+			c.number, c.columns[i].number = false, true
+		case "time", "token", "since", "lease", "permits":
+			c.columns[i].number = true
+		case "watchdog", "expired", "lingers", "notifies", "held", "not_held", "cancelled", "client_failed", "confirmed", formerConfirmed:
+			c.columns[i].truth = true
 		}
 	}
 	return c, nil
@@ -129,16 +143,19 @@ func (c *csvReader) next() error {
 		c.out = append(c.out, '\n')
 		c.row++
 	}
+	if !utf8.Valid(line) {
+		return c.at(errUTF8)
+	}
 	from := len(c.out)
 	if c.number {
 		c.out = strconv.AppendInt(append(c.out, `,"index":`...), c.row, 10)
 	}
-	n := 0
+	n, wrong := 0, error(nil)
 	if bytes.IndexByte(line, '"') < 0 {
 		for rest, more := line, true; more; n++ {
 			var cell []byte
 			cell, rest, more = bytes.Cut(rest, []byte{','})
-			c.cell(n, cell)
+			wrong = cmp.Or(wrong, c.cell(n, cell))
 		}
 	} else {
 		all, err := cells(line)
@@ -147,13 +164,17 @@ func (c *csvReader) next() error {
 			return c.at(err)
 		}
 		for n = range all {
-			c.cell(n, []byte(all[n]))
+			wrong = cmp.Or(wrong, c.cell(n, []byte(all[n])))
 		}
 		n = len(all)
 	}
 	if n != len(c.columns) {
 		c.out = c.out[:from] // half a row
 		return c.at(fmt.Errorf("%d cells, and the first line names %d columns", n, len(c.columns)))
+	}
+	if wrong != nil {
+		c.out = c.out[:from]
+		return c.at(wrong)
 	}
 	if len(c.out) == from {
 		c.out = append(c.out, '{') // no cell says anything
@@ -170,32 +191,37 @@ func (c *csvReader) at(err error) error {
 }
 
 // cell writes a cell as a member, with a comma before it.
-func (c *csvReader) cell(i int, cell []byte) {
+func (c *csvReader) cell(i int, cell []byte) error {
 	if i >= len(c.columns) || c.columns[i].key == "" || len(cell) == 0 {
-		return
+		return nil
 	}
-	to := c.columns[i]
+	to := &c.columns[i]
 	c.out = append(append(c.out, ','), to.key...)
 	switch {
 	case to.list:
 		text, _ := json.Marshal(strings.Fields(string(cell))) // strings can be written
 		c.out = append(c.out, text...)
-	case to.plain && isPlain(cell):
+	case to.number && !isNumber(cell):
+		return fmt.Errorf("column %s: %s is no whole number: write it as 1000000", quote(to.name), quote(string(cell)))
+	case to.truth && string(cell) != "true" && string(cell) != "false":
+		return fmt.Errorf("column %s: %s is no truth value: write true or false", quote(to.name), quote(string(cell)))
+	case to.number, to.truth:
 		c.out = append(c.out, cell...)
 	default:
 		c.out = appendString(c.out, cell)
 	}
+	return nil
 }
 
-// isPlain says whether a cell is JSON's number without a point, or a truth.
-func isPlain(cell []byte) bool {
+// isNumber says whether a cell is JSON's number without a point.
+func isNumber(cell []byte) bool {
 	digits := bytes.TrimPrefix(cell, []byte("-"))
 	if len(digits) == 0 || len(digits) > 1 && digits[0] == '0' {
 		return false
 	}
 	for _, ch := range digits {
 		if ch < '0' || ch > '9' {
-			return string(cell) == "true" || string(cell) == "false"
+			return false
 		}
 	}
 	return true
@@ -205,7 +231,7 @@ func isPlain(cell []byte) bool {
 func appendString(out, s []byte) []byte {
 	for _, ch := range s {
 		if !plain[ch] {
-			text, _ := json.Marshal(strings.ToValidUTF8(string(s), string(utf8.RuneError))) // strings can be written
+			text, _ := json.Marshal(string(s)) // strings can be written
 			return append(out, text...)
 		}
 	}

@@ -92,8 +92,8 @@ func (c *cursor) raw() []byte {
 	return b[from:i]
 }
 
-// escaped is raw of a string that does not stand for itself: only encoding/json knows
-// what becomes of half a surrogate, and of bytes that are no UTF-8.
+// escaped is raw of a string that does not stand for itself: encoding/json knows
+// what its escapes stand for.
 func (c *cursor) escaped() []byte {
 	from := c.i
 	c.skipString()
@@ -300,7 +300,7 @@ func fastEvent(line []byte, e *Event, in *interner) bool {
 		case "detail":
 			e.Detail = c.str()
 		default:
-			c.foreign(name, eventNames)
+			c.skip()
 		}
 	}
 	e.Confirmed = e.Confirmed || former
@@ -340,7 +340,7 @@ func fastEffect(line []byte, e *Effect, in *interner) bool {
 		case "error":
 			e.Error = c.str()
 		default:
-			c.foreign(name, effectNames)
+			c.skip()
 		}
 	}
 	return c.done()

@@ -2,14 +2,17 @@ package history
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Values that a fast decoder passes over: those of unknown members. They are
 // held to all of JSON's grammar, or a line that encoding/json refuses would be taken.
 
-// The names of the known members, for foreign.
+// The names of the known members. encoding/json would take "Key" for "key", too.
 var (
 	eventNames  = append(memberNames(reflect.TypeFor[Event]()), []byte(formerConfirmed))
 	effectNames = memberNames(reflect.TypeFor[Effect]())
@@ -24,26 +27,29 @@ func memberNames(t reflect.Type) [][]byte {
 	return names
 }
 
-// foreign passes over the value of an unknown member. encoding/json takes
-// "Key" for "key", and an s that is not ASCII's for an s: such lines are left to it.
-func (c *cursor) foreign(name []byte, known [][]byte) {
-	lower := true
-	for _, ch := range name {
-		if ch >= 0x80 {
-			c.bad = true
-			return
-		}
-		lower = lower && (ch < 'A' || ch > 'Z')
+// exactly is an object with its known members alone, of which the names are matched exactly.
+func exactly(object []byte, known [][]byte) []byte {
+	dec := json.NewDecoder(bytes.NewReader(object)) // of an object that has no mistake
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return object
 	}
-	if !lower {
-		for _, n := range known {
-			if bytes.EqualFold(n, name) {
-				c.bad = true
-				return
-			}
+	out := []byte{'{'}
+	for dec.More() {
+		var value json.RawMessage
+		t, err := dec.Token()
+		if err != nil || dec.Decode(&value) != nil {
+			return object
 		}
+		name, _ := t.(string)
+		if !slices.ContainsFunc(known, func(n []byte) bool { return string(n) == name }) {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(append(out, '"'), name...), `":`...), value...)
 	}
-	c.skip()
+	return append(out, '}')
 }
 
 // maxDepth bounds how deep a foreign value may be nested here. encoding/json takes more.
@@ -110,12 +116,17 @@ func (c *cursor) skipString() {
 		c.bad = true
 		return
 	}
+	simple := true
 	for i := c.i + 1; i < len(c.b); i++ {
 		switch ch := c.b[i]; {
 		case ch == '"':
+			c.bad = !simple && encoded(c.b[c.i:i]) != nil
 			c.i = i + 1
 			return
+		case ch >= utf8.RuneSelf:
+			simple = false
 		case ch == '\\':
+			simple = false
 			i++
 			if i >= len(c.b) {
 				break

@@ -54,19 +54,14 @@ func (s Source) String() string {
 // Open opens the file, and decompresses it on the fly where it is a gzip file; of a CSV file
 // it gives JSON lines, of a trace what stands in the file.
 func (s Source) Open() (io.ReadCloser, error) {
-	f, err := os.Open(s.Path)
+	f, r, err := s.text()
 	if err != nil {
 		return nil, err
-	}
-	r, err := Decompress(f)
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", s, err)
 	}
 	if s.CSV {
 		if r, err = newCSV(r, s.String(), s.Columns); err != nil {
 			f.Close()
-			return nil, fmt.Errorf("%s: %w", s, err)
+			return nil, err
 		}
 	}
 	return struct {
@@ -75,17 +70,32 @@ func (s Source) Open() (io.ReadCloser, error) {
 	}{r, f}, nil
 }
 
+// text opens the file and gives what stands in it, decompressed and as UTF-8.
+func (s Source) text() (io.Closer, io.Reader, error) {
+	f, err := os.Open(s.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := Decompress(f)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", s, err)
+	} else if r, err = utf8Text(r); err != nil {
+		err = &LineError{s.String(), 1, err}
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, r, nil
+}
+
 // Head is what the file begins with, decompressed: 4 KB, or less where it is shorter.
 func (s Source) Head() ([]byte, error) {
-	f, err := os.Open(s.Path)
+	f, r, err := s.text()
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	r, err := Decompress(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s, err)
-	}
 	head := make([]byte, 4096)
 	n, _ := io.ReadFull(r, head) // what cannot be read is for those to say who read it all
 	return head[:n], nil

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 // errTrace says that a file is no trace, or a damaged one.
@@ -75,7 +77,7 @@ func (r *spanReader) resourceSpans(name string) error {
 	case "resource":
 		line := r.in.next()
 		r.of = &resource{}
-		err := r.dec.Decode(r.of)
+		err := r.decode(r.of, line)
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 			return r.at(line, errors.New("a resource in another form than OTLP's JSON gives it"))
 		}
@@ -98,7 +100,7 @@ func (r *spanReader) scopeSpans(name string) error {
 
 func (r *spanReader) span() error {
 	s := &span{line: r.in.next()}
-	err := r.dec.Decode(&s)
+	err := r.decode(&s, s.line)
 	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
 		return r.at(s.line, fmt.Errorf("span %s: %w: %s cannot be of type %s", quote(s.SpanID), errForm, wrong.Field, wrong.Value))
 	}
@@ -112,6 +114,53 @@ func (r *spanReader) span() error {
 		return nil
 	}
 	return r.take(s, r.of)
+}
+
+// decode reads a value whose members are matched exactly.
+func (r *spanReader) decode(v any, line int) error {
+	var text json.RawMessage
+	if err := r.dec.Decode(&text); err != nil {
+		return err
+	}
+	if err := encoded(text); err != nil {
+		return r.at(line, err)
+	}
+	hideForeign(text)
+	return json.Unmarshal(text, v)
+}
+
+// spanNames are the members that a span and a resource have, at any depth.
+var spanNames = []string{
+	"spanId", "name", "startTimeUnixNano", "endTimeUnixNano", "attributes", "status", "code", "message", "key", "value",
+	"stringValue", "intValue", "doubleValue", "boolValue", "arrayValue", "values", "kvlistValue", "bytesValue",
+}
+
+// hideForeign renames the members that encoding/json would take for known ones, as "Name" for
+// "name". text is JSON.
+func hideForeign(text []byte) {
+	c := cursor{b: text}
+	for c.i < len(text) {
+		if text[c.i] != '"' {
+			c.i++
+			continue
+		}
+		from := c.i
+		c.skipString()
+		quoted := text[from:c.i]
+		c.space()
+		if c.bad || c.i >= len(text) || text[c.i] != ':' {
+			continue
+		}
+		var name string
+		if json.Unmarshal(quoted, &name) != nil || slices.Contains(spanNames, name) {
+			continue
+		}
+		if slices.ContainsFunc(spanNames, func(n string) bool { return strings.EqualFold(n, name) }) {
+			for i := range quoted[2:] {
+				quoted[i+1] = '_'
+			}
+		}
+	}
 }
 
 // release takes the spans that stand before their resource.

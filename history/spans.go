@@ -3,7 +3,6 @@ package history
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,15 +26,11 @@ func (s Source) spans(observe func(e *Event, line int) error) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Open(s.Path)
+	f, r, err := s.text()
 	if err != nil {
 		return fmt.Errorf("read trace: %w", err)
 	}
 	defer f.Close()
-	r, err := Decompress(f)
-	if err != nil {
-		return fmt.Errorf("%s: %w", s, err)
-	}
 	var sorted sorter
 	number, some, others, names := int64(0), false, 0, []string(nil)
 	d := spanEvents{m: m}

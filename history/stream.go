@@ -2,11 +2,15 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"runtime"
+	"strings"
+	"unicode/utf8"
 )
 
 // batchBytes is how much of a file one batch holds: enough that its channels cost
@@ -217,18 +221,43 @@ func decodeLine(line []byte, v any) error {
 	if len(line) > maxLine {
 		return fmt.Errorf("line longer than %d bytes", maxLine)
 	}
-	dec := json.NewDecoder(bytes.NewReader(line))
-	if err := decodeOne(dec, v); err != nil {
+	var object json.RawMessage
+	if err := decodeOne(json.NewDecoder(bytes.NewReader(line)), &object); err != nil {
+		if !errors.Is(err, io.ErrUnexpectedEOF) && !utf8.Valid(line) {
+			return errUTF8
+		}
+		return err
+	}
+	if err := encoded(line); err != nil {
 		return err
 	}
 	e, ok := v.(*Event)
 	if !ok {
-		return nil
+		return ofForm(json.Unmarshal(exactly(object, effectNames), v))
 	}
+	object = exactly(object, eventNames)
 	var former struct{ Landed bool } // formerConfirmed
-	if err := json.Unmarshal(line, &former); err != nil {
-		return fmt.Errorf("not a JSON object of the expected form: %w", err)
+	if err := errors.Join(json.Unmarshal(object, v), json.Unmarshal(object, &former)); err != nil {
+		return ofForm(err)
 	}
 	e.Confirmed = e.Confirmed || former.Landed
 	return nil
+}
+
+// ofForm says of what type a member has to be.
+func ofForm(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &wrong) || wrong.Field == "":
+		return fmt.Errorf("not a JSON object of the expected form: %w", err)
+	}
+	want := map[reflect.Kind]string{
+		reflect.Int64: "a whole number of 64 bits, as 1000000", reflect.Bool: "true or false, without quotes", reflect.Slice: "a list of strings",
+	}[wrong.Type.Kind()]
+	if strings.HasPrefix(wrong.Field, "nodes") {
+		want = "a list of strings"
+	}
+	return fmt.Errorf("not a JSON object of the expected form: %s is of type %s: want %s", wrong.Field, wrong.Value, cmp.Or(want, "a string"))
 }
