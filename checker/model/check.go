@@ -51,6 +51,9 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 		ops = h.fenced()
 	}
 	for _, o := range ops {
+		if o.noFence != "" && strings.Contains(m.Name, "fenced") {
+			return v, &LineError{h.File, o.fenceLine(), noFence(o.noFence)}
+		}
 		if !slices.Contains(m.Fs, o.F) {
 			return v, &LineError{h.File, o.CallAt.Line, unfit{fmt.Errorf("model %s has no %q: it has %s", m.Name, o.F, strings.Join(m.Fs, ", "))}}
 		}
@@ -110,8 +113,8 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 	if len(names) != 1 {
 		objects = fmt.Sprintf("%d objects", len(names))
 	}
-	p.Why = fmt.Sprintf("%s, %d %s, model %s: %d decided exactly, %d by going over all configurations, %d by Porcupine, which agrees on %d of the others%s",
-		objects, len(h.Ops), format.Noun(len(h.Ops), "operation", "operations"), m.Name, methods[byExact], methods[bySweep], methods[bySearch], agreed, undecided)
+	p.Why = fmt.Sprintf("%s, %d %s, model %s: %d decided exactly, %d by going over all configurations (Porcupine agrees on %d of them), %d by Porcupine alone%s",
+		objects, len(h.Ops), format.Noun(len(h.Ops), "operation", "operations"), m.Name, methods[byExact], methods[bySweep], agreed, methods[bySearch], undecided)
 	switch {
 	case contradicts:
 		p.Valid = checker.Unknown
@@ -268,8 +271,8 @@ func explain(evidence []*Op, broken *Op, grants bool) string {
 	last := evidence[len(evidence)-1]
 	switch {
 	case broken != nil:
-		return fmt.Sprintf("%s (line %d) was answered so on line %d, and no order of the %d operations until then that agrees with real time allows it",
-			broken, broken.CallAt.Line, broken.ReturnAt.Line, len(evidence))
+		return fmt.Sprintf("%s (line %d): no order of the %d operations until line %d agrees with both real time and this answer",
+			broken, broken.CallAt.Line, len(evidence), broken.ReturnAt.Line)
 	case grants && evidence[0].Return > last.Return:
 		what := "after fence %d had been granted to process %s (line %d)"
 		if evidence[0].Fence > last.Fence {

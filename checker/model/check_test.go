@@ -39,13 +39,13 @@ func TestCheckWhy(t *testing.T) {
 		want        string
 	}{
 		{"one object, exactly", "register", map[string]string{"": "a write 1\na read 1"}, checker.True,
-			"1 object, 2 operations, model register: 1 decided exactly, 0 by going over all configurations, 0 by Porcupine, which agrees on 1 of the others"},
+			"1 object, 2 operations, model register: 1 decided exactly, 0 by going over all configurations (Porcupine agrees on 1 of them), 0 by Porcupine alone"},
 		{"two objects, one exactly", "register", map[string]string{"x": "a write 1\na read 1", "y": twice}, checker.True,
-			"2 objects, 5 operations, model register: 1 decided exactly, 1 by going over all configurations, 0 by Porcupine, which agrees on 2 of the others"},
+			"2 objects, 5 operations, model register: 1 decided exactly, 1 by going over all configurations (Porcupine agrees on 2 of them), 0 by Porcupine alone"},
 		{"broken", "register", map[string]string{"": "a write 1\na read 2"}, checker.False,
-			"1 object, 2 operations, model register: 1 decided exactly, 0 by going over all configurations, 0 by Porcupine, which agrees on 1 of the others"},
+			"1 object, 2 operations, model register: 1 decided exactly, 0 by going over all configurations (Porcupine agrees on 1 of them), 0 by Porcupine alone"},
 		{"too long for a second opinion", "register", map[string]string{"": strings.Join(long, "\n")}, checker.True,
-			fmt.Sprintf("1 object, %d operations, model register: 1 decided exactly, 0 by going over all configurations, 0 by Porcupine, which agrees on 0 of the others", len(long))},
+			fmt.Sprintf("1 object, %d operations, model register: 1 decided exactly, 0 by going over all configurations (Porcupine agrees on 0 of them), 0 by Porcupine alone", len(long))},
 		{"nothing", "register", nil, checker.Unknown, "nothing happened"},
 	} {
 		keys := map[string][]*Op{}
@@ -82,13 +82,13 @@ func TestCheckEffort(t *testing.T) {
 		valid   checker.Validity
 		why     string
 	}{
-		{"decided by the second effort", []effort{none, enough}, []string{easy, hard}, checker.True, "1 decided exactly, 1 by going over all configurations, 0 by Porcupine"},
-		{"broken by the first, the second is not made", []effort{none, enough}, []string{broken, hard}, checker.False, "1 decided exactly, 0 by going over all configurations, 0 by Porcupine, which agrees on 1 of the others; 1 undecided"},
+		{"decided by the second effort", []effort{none, enough}, []string{easy, hard}, checker.True, "1 decided exactly, 1 by going over all configurations (Porcupine agrees on 2 of them), 0 by Porcupine alone"},
+		{"broken by the first, the second is not made", []effort{none, enough}, []string{broken, hard}, checker.False, "1 decided exactly, 0 by going over all configurations (Porcupine agrees on 1 of them), 0 by Porcupine alone; 1 undecided"},
 		{"broken, found by the second", []effort{none, enough}, []string{easy, hardBroken}, checker.False, "1 decided exactly, 1 by going over all configurations"},
 		{"given up", []effort{none, none}, []string{easy, hard, hard}, checker.Unknown, "gave up on 2 of 3 objects: too many operations of unknown outcome, or the time was over"},
 		{"given up, one object", []effort{none}, []string{hard}, checker.Unknown, "gave up on 1 of 1 object: too many"},
-		{"by Porcupine", []effort{{0, time.Minute}}, []string{easy, hard}, checker.True, "1 decided exactly, 0 by going over all configurations, 1 by Porcupine, which agrees on 1 of the others"},
-		{"broken, by Porcupine", []effort{{0, time.Minute}}, []string{hardBroken}, checker.False, "0 decided exactly, 0 by going over all configurations, 1 by Porcupine, which agrees on 0 of the others"},
+		{"by Porcupine", []effort{{0, time.Minute}}, []string{easy, hard}, checker.True, "1 decided exactly, 0 by going over all configurations (Porcupine agrees on 1 of them), 1 by Porcupine alone"},
+		{"broken, by Porcupine", []effort{{0, time.Minute}}, []string{hardBroken}, checker.False, "0 decided exactly, 0 by going over all configurations (Porcupine agrees on 0 of them), 1 by Porcupine alone"},
 	} {
 		efforts = c.efforts
 		keys := map[string][]*Op{}
@@ -211,15 +211,15 @@ func TestEvidence(t *testing.T) {
 		{"a writer among readers", "rw-lock", "a acquire-read\nb acquire-read\na release-read\nc acquire-write", []int64{3, 7},
 			"process b (line 4) and process c (line 8) were both granted"},
 		{"a lock that its owner did not have", "owner-mutex", "a acquire\nb release", []int64{0, 1, 2, 3},
-			"process b: release (line 3) was answered so on line 4, and no order of the 2 operations until then that agrees with real time allows it"},
+			"process b: release (line 3): no order of the 2 operations until line 4 agrees with both real time and this answer"},
 		{"a stale read", "register", "a write 1\nb write 2\nc read 1", []int64{0, 1, 2, 3, 4, 5},
 			"no order that agrees with real time allows all of: process a: write 1 (line 1); process b: write 2 (line 3); process c: read -> 1 (line 5)"},
 		{"a stale read of a value written twice", "register", "a write 1\n" + reads + "b write 1\n" + reads + "b write 2\n" + reads, []int64{0, 1, 4, 5, 8, 9, 10, 11},
-			"process a: read -> 1 (line 11) was answered so on line 12, and no order of the 4 operations until then"},
+			"process a: read -> 1 (line 11): no order of the 4 operations until line 12 agrees with both real time and this answer"},
 		{"an answer that came later does not count", "register", "a write 1\nb write 1 ?\nc read 2\na read 1", []int64{0, 1, 2, 4, 5}, ""},
 		{"what a set held", "set", "a add 2\na add 1\nb read {1}\nb read {2}", []int64{0, 1, 2, 3, 4, 5, 6, 7}, "no order"},
 		{"a string of another", "kv", "a put x\nb get x\na append y\nb get x", []int64{0, 1, 4, 5, 6, 7},
-			"process b: get -> x (line 7) was answered so on line 8, and no order of the 3 operations until then"},
+			"process b: get -> x (line 7): no order of the 3 operations until line 8 agrees with both real time and this answer"},
 	} {
 		m, err := Named(c.model)
 		if err != nil {

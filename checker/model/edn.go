@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // kind is the kind of an EDN value.
@@ -230,6 +232,9 @@ func (d *ednReader) quoted() (string, error) {
 		}
 		switch b {
 		case '"':
+			if !utf8.ValidString(out.String()) {
+				return "", errUTF8
+			}
 			return out.String(), nil
 		case '\\':
 			if b, err = d.byte(); err != nil {
@@ -276,8 +281,21 @@ func (d *ednReader) unicode() (rune, error) {
 	if err != nil {
 		return 0, fmt.Errorf("\\u%s is no character: want four hexadecimal digits", digits[:])
 	}
-	return rune(n), nil
+	if !utf16.IsSurrogate(rune(n)) {
+		return rune(n), nil
+	}
+	// The other half has to follow.
+	if next, err := d.r.Peek(len(`\udc00`)); err == nil && string(next[:2]) == `\u` {
+		other, err := strconv.ParseUint(string(next[2:]), 16, 16)
+		if r := utf16.DecodeRune(rune(n), rune(other)); err == nil && r != utf8.RuneError {
+			_, err = d.r.Discard(len(next))
+			return r, err
+		}
+	}
+	return 0, fmt.Errorf(`\u%s is half a character: write the character itself, as UTF-8`, digits[:])
 }
+
+var errUTF8 = errors.New("bytes that are no UTF-8: save the file as UTF-8")
 
 // atom reads on from b to the end of a number, keyword or symbol.
 func (d *ednReader) atom(b byte) (string, error) {
@@ -285,20 +303,27 @@ func (d *ednReader) atom(b byte) (string, error) {
 	for {
 		b, err := d.byte()
 		if errors.Is(err, io.EOF) {
-			return string(out), nil
+			return word(out)
 		}
 		if err != nil {
 			return "", err
 		}
 		if strings.IndexByte(" \t\r\n,;()[]{}\"\f", b) >= 0 {
 			d.back(b)
-			return string(out), nil
+			return word(out)
 		}
 		if len(out) >= maxAtom {
 			return "", fmt.Errorf("a word of more than %d bytes", maxAtom)
 		}
 		out = append(out, b)
 	}
+}
+
+func word(text []byte) (string, error) {
+	if !utf8.Valid(text) {
+		return "", errUTF8
+	}
+	return string(text), nil
 }
 
 func atom(text string) (value, error) {

@@ -77,7 +77,7 @@ func TestFormats(t *testing.T) {
 			{:type :invoke :f :read :process 1 :key :x} {:type :ok :f :read :process 1 :key :x :value nil}`, checker.False, "no order"},
 		{"a fence that is no number", "fenced-mutex", `{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0 :value true}
 			{:type :invoke :f :release :process 0} {:type :ok :f :release :process 0}
-			{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0 :value 1.5}`, checker.True, ""},
+			{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0 :value :granted}`, checker.True, ""},
 		{"a set that knows", "", `{:type :invoke :f :add :process 0 :value 1} {:type :ok :f :add :process 0 :value 1}
 			{:type :invoke :f :read :process 1} {:type :ok :f :read :process 1 :value #{1}}`, checker.True, ""},
 		{"a set that is not empty", "", `{:type :invoke :f :add :process 0 :value 1} {:type :info :f :add :process 0 :value 1}
@@ -141,6 +141,13 @@ func TestBadFiles(t *testing.T) {
 		{"a cas of a map", "{:type :invoke :f :cas :process 0 :value {1 2}}", "h:1: a cas needs [expected new]"},
 		{"another key completed", "{:type :invoke :f :read :process 0 :key 1}\n{:type :ok :f :read :process 0 :key 2}", "h:2: process 0 completes its read on key 2, invoked on 1 (line 1)"},
 		{"a negative fence", "{:type :invoke :f :acquire :process 0}\n{:type :ok :f :acquire :process 0 :value -1}", "h:2: a negative fence -1"},
+		{"a fence above all integers", "{:type :invoke :f :acquire :process 0}\n{:type :ok :f :acquire :process 0 :value 9223372036854775808}", "h:2: a fence 9223372036854775808: want a whole number from 0 to 9223372036854775807"},
+		{"half a fence", "{:type :invoke :f :acquire :process 0}\n{:type :ok :f :acquire :process 0 :value 1.5}", "h:2: a fence 1.5: want a whole number"},
+		{"a text for a fence", "{:type :invoke :f :acquire :process 0}\n{:type :ok :f :acquire :process 0 :value {:fence \"10\"}}", "h:2: a fence \"10\": want a whole number"},
+		{"an acquire that nobody invoked", "{:type :ok :f :acquire :process 0}", "h:1: process 0 completes an acquire that it never invoked"},
+		{"half a character", "{:type :invoke :f :read :process 0 :key \"a\"}\n{:type :invoke :f :read :process 1 :key \"\\ud800\"}", "h:2: \\ud800 is half a character"},
+		{"bytes that are no text", "{:type :invoke :f :read :process 0 :key \"a\"}\n{:type :invoke :f :read :process 1 :key \"\xe4\"}", "h:2: bytes that are no UTF-8: save the file as UTF-8"},
+		{"bytes that are no name", "{:type :invoke :f :read :process \xe4}", "h:1: bytes that are no UTF-8: save the file as UTF-8"},
 		{"no f", "{:type :invoke :process 0}\n", "h:1: an event without an :f"},
 		{"a map of a key and no value", "{:type}", "h:1: a map with a key and no value"},
 		{"a log's cas of one value", "INFO  jepsen.util - 0\t:invoke\t:cas\t3\n", "h:1: a cas needs [expected new]"},
@@ -155,6 +162,25 @@ func TestBadFiles(t *testing.T) {
 	}
 	if _, err := Read(strings.NewReader(`{"index":0}`), "h"); !errors.Is(err, ErrOwnFormat) {
 		t.Errorf("our own format: %v", err)
+	}
+}
+
+// TestNamedJSONL: the beginning of a file decides, and its name where that shows no other format.
+func TestNamedJSONL(t *testing.T) {
+	for text, own := range map[string]bool{
+		`{"index":0}`: true, `{"ind`: true, "": true, "\n": true, "{": true, "{}": true, "nonsense": true, "[1]": true, "[": true,
+		"[{:type :info :f :start :process :nemesis}]": false, "{:type :info :f :start :process :nemesis}": false, "[\n {\n :type :info :f :start :process :nemesis}]": false,
+		"0\t:invoke\t:acquire\tnil\n": false, "#jepsen.history.Op{:type :info :f :start :process :nemesis}": false,
+	} {
+		if _, err := Read(strings.NewReader(text), "h.jsonl"); errors.Is(err, ErrOwnFormat) != own || !own && err != nil {
+			t.Errorf("%q: %v, want picklock's own: %v", text, err, own)
+		}
+	}
+	_, err := Read(strings.NewReader("time,process\n"), "stdin")
+	for _, format := range []string{"history.jsonl", "CSV", "OpenTelemetry", "EDN", "history.txt", "Jepsen log"} {
+		if err == nil || !strings.Contains(err.Error(), format) {
+			t.Errorf("%v, want %s in it", err, format)
+		}
 	}
 }
 
@@ -217,6 +243,32 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("%v and %v (%s)", a.Valid, b.Valid, a.Why)
 		}
 	})
+}
+
+// Where a model has fences, a text is none: neither an acquire's value nor the first of a pair.
+func TestNoFence(t *testing.T) {
+	const lock = "{:type :invoke :f :acquire :process 0}\n{:type :ok :f :acquire :process 0 :value \"9\"}\n"
+	const register = "{:type :invoke :f :write :process 0 :value [1.5 7]}\n{:type :ok :f :write :process 0 :value [1.5 7]}\n{:type :invoke :f :read :process 0}\n{:type :ok :f :read :process 0 :value [1.5 7]}\n"
+	for _, tt := range []struct{ text, model, want string }{
+		{lock, "owner-mutex", ""},
+		{lock, "fenced-mutex", `h:2: a fence "9": want a whole number`},
+		{lock, "reentrant-fenced-mutex", `h:2: a fence "9": want a whole number`},
+		{register, "register", ""},
+		{register, "fenced-register", "h:1: a fence 1.5: want a whole number"},
+	} {
+		h, err := Read(strings.NewReader(tt.text), "h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Named(tt.model)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Check(t.Context(), h, m, Options{})
+		if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.model, err, tt.want)
+		}
+	}
 }
 
 // TestUnfitIsNoOtherError: a history that is not of the model says so, and nothing else.

@@ -241,11 +241,18 @@ func (o *Op) asked(v value) error {
 func (o *Op) answered(v value) error {
 	switch o.F {
 	case "acquire":
-		if v.kind == kNumber && v.whole {
+		fence := v.get("fence")
+		switch {
+		case fence.kind != kNil && !fence.whole, v.kind == kNumber && !v.whole:
+			return badFence(fence, v)
+		case v.kind == kString:
+			o.noFence = v.String() // only a model with fences takes it for one
+		}
+		if v.whole {
 			o.Fence = v.n
 		}
-		if f := v.get("fence"); f.whole {
-			o.Fence = f.n
+		if fence.whole {
+			o.Fence = fence.n
 		}
 		if o.Fence < 0 {
 			return fmt.Errorf("a negative fence %d", o.Fence)
@@ -263,9 +270,27 @@ func (o *Op) answered(v value) error {
 	return nil
 }
 
+// badFence is the error of a fence, or of the value that stands for it, which is no integer.
+func badFence(fence, v value) error {
+	if fence.kind == kNil {
+		fence = v
+	}
+	return noFence(fence.String())
+}
+
+func noFence(text string) error {
+	return fmt.Errorf("a fence %.40s: want a whole number from 0 to 9223372036854775807", text)
+}
+
 // fenced takes a pair [fence value] apart, as the fenced register has them.
 func (o *Op) fenced(v value) {
-	if v.kind == kList && !v.set && len(v.items) == 2 && v.items[0].kind == kNumber && v.items[0].whole && v.items[0].n >= 0 {
-		o.Fence, o.Under = v.items[0].n, v.items[1].String()
+	if v.kind != kList || v.set || len(v.items) != 2 {
+		return
+	}
+	switch fence := v.items[0]; {
+	case fence.whole && fence.n >= 0:
+		o.Fence, o.Under = fence.n, v.items[1].String()
+	case fence.kind == kNumber || fence.kind == kString:
+		o.noFence = fence.String() // only the fenced register takes it for one
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Outcome is what became of an operation.
@@ -39,6 +40,8 @@ type Op struct {
 	Elems []string // read of a set
 	Fence int64    // fencing token; 0: none
 	Under string   // of a pair [fence value], the value
+	// noFence is what stands where a model with fences has one, and is none; "" if there is no such thing.
+	noFence string
 	// Call and Return are positions in the order of the history's events.
 	Call, Return int
 	// CallAt and ReturnAt say where the events stand in the file.
@@ -56,7 +59,7 @@ func (o *Op) String() string {
 	switch o.F {
 	case "read", "get":
 		s += " -> " + shown(o.Out)
-		if o.Elems != nil {
+		if o.Elems != nil && o.F == "read" {
 			s = fmt.Sprintf("process %s: %s -> a set of %d", o.Process, o.F, len(o.Elems))
 		}
 	case "cas":
@@ -82,6 +85,14 @@ type History struct {
 	Ops    []*Op // by call
 	Events int
 	paired bool // each key was the first of a pair
+}
+
+// fenceLine is where noFence stands.
+func (o *Op) fenceLine() int {
+	if o.ReturnAt.Line > 0 && (o.F == "acquire" || o.F == "read") {
+		return o.ReturnAt.Line
+	}
+	return o.CallAt.Line
 }
 
 // LineError is a line that cannot be part of a history.
@@ -126,13 +137,21 @@ func (p *pairing) invoke(o *Op, at At) error {
 func (p *pairing) complete(process, f string) (*Op, error) {
 	o := p.open[process]
 	if o == nil {
-		return nil, fmt.Errorf("process %s completes a %s that it never invoked", process, f)
+		return nil, fmt.Errorf("process %s completes %s that it never invoked", process, aOr(f))
 	}
 	if o.F != f {
-		return nil, fmt.Errorf("process %s completes a %s, and had invoked a %s (line %d)", process, f, o.F, o.CallAt.Line)
+		return nil, fmt.Errorf("process %s completes %s, and had invoked %s (line %d)", process, aOr(f), aOr(o.F), o.CallAt.Line)
 	}
 	delete(p.open, process)
 	return o, nil
+}
+
+// aOr puts an article before an operation's name.
+func aOr(f string) string {
+	if f != "" && strings.ContainsRune("aeiou", rune(f[0])) {
+		return "an " + f
+	}
+	return "a " + f
 }
 
 // done marks o as completed.

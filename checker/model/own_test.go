@@ -77,7 +77,7 @@ func TestFromEvents(t *testing.T) {
 		}
 	}
 	m, _ := Named("owner-mutex")
-	if _, err := FromEvents(events[1:], func(i int) int { return i + 2 }, m, "h"); err == nil || !strings.Contains(err.Error(), "h:2: process c1 completes a acquire that it never invoked") {
+	if _, err := FromEvents(events[1:], func(i int) int { return i + 2 }, m, "h"); err == nil || !strings.Contains(err.Error(), "h:2: process c1 completes an acquire that it never invoked") {
 		t.Errorf("%v", err)
 	}
 }

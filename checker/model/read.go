@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"unicode"
@@ -14,16 +15,16 @@ var ErrOwnFormat = errors.New("a history of picklock's own")
 
 // Read reads a history in whatever format it is: EDN maps or columns (Jepsen's history.edn
 // and history.txt), or lines of Jepsen's log (Porcupine's test data). ErrOwnFormat for JSON lines, and for what is
-// named so. A file that holds nothing is a history of nothing.
+// named so and begins as none of the others. A file that holds nothing is a history of nothing.
 func Read(r io.Reader, name string) (*History, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	head, err := br.Peek(4096)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-		return nil, &LineError{name, 1, err}
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	text := bytes.TrimLeftFunc(head, unicode.IsSpace)
 	switch {
-	case strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".jsonl"):
+	case strings.HasSuffix(strings.TrimSuffix(name, ".gz"), ".jsonl") && !isAnothers(text):
 		return nil, ErrOwnFormat // also where it is cut off in its first line
 	case len(text) == 0 && len(head) == 4096:
 		return nil, &LineError{name, 1, errors.New("unknown format: it begins with 4096 blanks")}
@@ -40,7 +41,17 @@ func Read(r io.Reader, name string) (*History, error) {
 	case bytes.IndexByte([]byte("{[(#;"), text[0]) >= 0:
 		return ReadJepsen(br, name)
 	}
-	return nil, &LineError{name, 1, errors.New("unknown format: want picklock's history.jsonl, a Jepsen history (EDN), or a Jepsen log")}
+	return nil, &LineError{name, 1, errors.New("unknown format: want picklock's history.jsonl, CSV (in a file named .csv, or with --map time=COLUMN), a trace of OpenTelemetry (OTLP's JSON), a Jepsen history (EDN or history.txt), or a Jepsen log")}
+}
+
+// isAnothers says whether a history in one of the other formats begins here for certain.
+func isAnothers(text []byte) bool {
+	if len(text) == 0 {
+		return false
+	}
+	item := bytes.TrimLeftFunc(bytes.TrimLeft(text, "[("), unicode.IsSpace)
+	keyword := bytes.HasPrefix(item, []byte("{")) && bytes.HasPrefix(bytes.TrimLeftFunc(item[1:], unicode.IsSpace), []byte(":"))
+	return keyword || bytes.HasPrefix(item, []byte("#jepsen.")) || isText(text)
 }
 
 // isJSON says whether an object with a quoted name begins here: EDN maps of a
