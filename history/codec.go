@@ -231,7 +231,27 @@ func validEvent(e *Event) error {
 	if e.Time < 0 || e.Index < 0 {
 		return fmt.Errorf("negative time or index")
 	}
+	return validTimes(e)
+}
+
+// maxTime bounds times and leases, in ns: 73 years. The checker adds and subtracts them.
+const maxTime = int64(1)<<61 - 1
+
+// validTimes refuses a time that the checker cannot compute with.
+func validTimes(e *Event) error {
+	switch {
+	case e.Time > maxTime:
+		return tooLate("time", e.Time)
+	case e.Since > maxTime || e.Since < -maxTime:
+		return tooLate("since", e.Since)
+	case e.Lease > maxTime:
+		return fmt.Errorf("a lease of %d ns, which is more than %d (73 years): leave it out where no time is promised, and write it in nanoseconds where one is", e.Lease, maxTime)
+	}
 	return nil
+}
+
+func tooLate(what string, ns int64) error {
+	return fmt.Errorf("%s %d is beyond %d (73 years): write nanoseconds since the run's start, of one clock", what, ns, maxTime)
 }
 
 func decodeOne(dec *json.Decoder, v any) error {

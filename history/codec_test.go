@@ -96,3 +96,25 @@ func TestFormerConfirmed(t *testing.T) {
 		})
 	}
 }
+
+// Times and leases that the checker cannot compute with are refused with their line, in every format.
+func TestTimesBeyondAll(t *testing.T) {
+	const line = `{"index":0,"time":TIME,"process":"c1","type":"ok","f":"acquire","key":"k","grant":"c1.1","since":SINCE,"lease":LEASE}` + "\n"
+	for _, tt := range []struct{ time, since, lease, want string }{
+		{"2305843009213693951", "-2305843009213693951", "2305843009213693951", ""},
+		{"2305843009213693952", "0", "0", "h:1: time 2305843009213693952 is beyond 2305843009213693951 (73 years)"},
+		{"9223372036854775807", "0", "0", "h:1: time 9223372036854775807 is beyond"},
+		{"0", "-2305843009213693952", "0", "h:1: since -2305843009213693952 is beyond"},
+		{"0", "0", "9223372036854775807", "h:1: a lease of 9223372036854775807 ns, which is more than 2305843009213693951 (73 years)"},
+	} {
+		text := strings.NewReplacer("TIME", tt.time, "SINCE", tt.since, "LEASE", tt.lease).Replace(line)
+		err := Stream(strings.NewReader(text), "h", func(*Event, int) error { return nil })
+		if (err == nil) != (tt.want == "") || err != nil && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", text, err, tt.want)
+		}
+	}
+	err := StreamEffects(strings.NewReader(`{"seq":1,"time":9223372036854775807,"process":"c1","f":"write","key":"k","version":1}`+"\n"), "r", func(*Effect) error { return nil })
+	if err == nil || !strings.HasPrefix(err.Error(), "r:1: time 9223372036854775807 is beyond") {
+		t.Errorf("a log: %v", err)
+	}
+}

@@ -73,7 +73,14 @@ func (s Source) spans(observe func(e *Event, line int) error) error {
 		}
 		e.Index = number
 		number++
-		if err := observe(e.Event, e.line); err != nil {
+		err := validTimes(e.Event)
+		if err == nil {
+			err = observe(e.Event, e.line)
+		}
+		if err != nil {
+			if open := (*stillOpenError)(nil); errors.As(err, &open) {
+				err = fmt.Errorf("process %s begins %s before its earlier %[2]s is over: a process does one thing at a time: name it by its threads, too, as with --map process=%s+thread.id", quote(open.process), open.f, instance)
+			}
 			return &LineError{s.String(), e.line, err}
 		}
 	}
@@ -89,7 +96,7 @@ func (s Source) note(others, passed int) {
 		s.Note(fmt.Sprintf("%s: passed over spans that are of no lock: %d", s, others))
 	}
 	if passed > 0 {
-		s.Note(fmt.Sprintf("%s: passed over events of grants from before the trace: %d", s, passed))
+		s.Note(fmt.Sprintf("%s: passed over operations without a grant that the trace shows: %d", s, passed))
 	}
 }
 
@@ -112,7 +119,7 @@ func (s Source) readSpans() ([]Event, error) {
 // the latest of its process, and of its key if it names one.
 type namer struct {
 	procs  map[string]*grantee
-	passed int // events of grants from before the trace
+	passed int // operations without a grant that the trace shows
 }
 
 type grantee struct {
@@ -122,7 +129,8 @@ type grantee struct {
 	Pairing[string]                   // each operation's grant
 }
 
-// name fills in the grant of an event; false if the grant is from before the trace.
+// name fills in the grant of an event; false if the trace does not show it: it is from before
+// the trace, or its acquire had another outcome.
 func (n *namer) name(e *Event) bool {
 	if e.Process == Nemesis {
 		return true
@@ -164,6 +172,8 @@ func (n *namer) name(e *Event) bool {
 	if under != "" || e.F == Read || e.F == Write || e.F == Add {
 		return true // without any grant it may be a register without a lock
 	}
-	n.passed++
+	if e.Type == Invoke || !open {
+		n.passed++
+	}
 	return false
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -138,7 +139,8 @@ func TestSpansErrors(t *testing.T) {
 		"a name of numbers":  {text: document(good, "\n"+strings.Replace(good, `"acquire"`, `5`, 1)), want: `h:2: span "a1": not a span in OTLP's JSON form`},
 		"too long":           {text: document(good, `{"name":"`+strings.Repeat("x", maxLine+1<<18)+`"}`), want: "h:1: a value longer than 16777216 bytes"},
 		"too long, and ours": {text: `{"resourceSpans":[],"more":[` + strings.Repeat("1,", maxLine) + "1]}", want: "h:1: a value longer than"},
-		"contradiction":      {text: document(good, strings.NewReplacer(`"10"`, `"15"`, `"20"`, `"17"`).Replace(good)), want: "h:1: \"c1\" invokes acquire while its acquire of event 0 is still open"},
+		"contradiction":      {text: document(good, strings.NewReplacer(`"10"`, `"15"`, `"20"`, `"17"`).Replace(good)), want: "h:1: process \"c1\" begins acquire before its earlier acquire is over: a process does one thing at a time: name it by its threads, too, as with --map process=service.instance.id+thread.id"},
+		"too late":           {text: document(good, strings.NewReplacer(`"10"`, `"4000000000000000000"`, `"20"`, `"4000000000000000000"`, "a1", "a2").Replace(good)), want: "h:1: time 3999999999999999990 is beyond 2305843009213693951 (73 years)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := trace(t, t.TempDir(), tc.text, tc.as).Events()
@@ -261,4 +263,16 @@ func FuzzSpans(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is passed over is counted by operations: a release of what another outcome than a grant gave.
+func TestSpansPassedOver(t *testing.T) {
+	attributes := `"attributes":[{"key":"process","value":{"stringValue":"c1"}},{"key":"key","value":{"stringValue":"k"}}]`
+	acquire := `{"name":"acquire","startTimeUnixNano":"5","endTimeUnixNano":"6","status":{"code":2},` + attributes + `}`
+	release := `{"name":"release","startTimeUnixNano":"7","endTimeUnixNano":"8",` + attributes + `}`
+	var notes []string
+	_, err := eventsIn(t, document(acquire, release), Source{Spans: true, Note: func(what string) { notes = append(notes, what) }})
+	if want := []string{"h: passed over operations without a grant that the trace shows: 1"}; err != nil || !slices.Equal(notes, want) {
+		t.Errorf("%q, %v, want %q", notes, err, want)
+	}
 }

@@ -42,6 +42,8 @@ func StreamEffects(r io.Reader, name string, observe func(*Effect) error) error 
 			return fmt.Errorf("unknown operation %s: want read, write or add", quote(e.F))
 		case e.Key == "" || e.Process == "":
 			return fmt.Errorf("an effect needs a key and a process")
+		case e.Time > maxTime || e.Time < -maxTime:
+			return tooLate("time", e.Time)
 		case len(e.Key) > maxName:
 			return tooLong("key", e.Key)
 		case len(e.Process) > maxName:

@@ -224,9 +224,17 @@ func (v *Validator) pair(p *process, e *Event, key int32, g *grantOf) error {
 	return nil
 }
 
-func stillOpen(p *process, o openOp, e *Event) error {
-	return fmt.Errorf("%s invokes %s while its %s of event %d is still open: complete that one (info, if nobody knows what became of it), or record the kill of %[1]s in between", quote(p.Name), e.F, e.F, o.index)
+// stillOpenError is an invoke while the same operation is under way.
+type stillOpenError struct {
+	process, f string
+	index      int64 // of the earlier invoke
 }
+
+func (e *stillOpenError) Error() string {
+	return fmt.Sprintf("%s invokes %s while its %[2]s of event %d is still open: complete that one (info, if nobody knows what became of it), or record the kill of %[1]s in between", quote(e.process), e.f, e.index)
+}
+
+func stillOpen(p *process, o openOp, e *Event) error { return &stillOpenError{p.Name, e.F, o.index} }
 
 func neverInvoked(e *Event) error {
 	what := "it has none under way"
