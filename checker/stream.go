@@ -138,7 +138,7 @@ func (s *Stream) inOrder(ctx context.Context, events history.Source, progress fu
 			return err
 		}
 		if err := valid.Check(e); err != nil {
-			unsound = &history.LineError{File: events.String(), Line: line, Err: err}
+			unsound = &history.LineError{File: events.String(), Line: line, Err: events.Unsound(err)}
 		}
 		return nil
 	})

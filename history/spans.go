@@ -78,16 +78,23 @@ func (s Source) spans(observe func(e *Event, line int) error) error {
 			err = observe(e.Event, e.line)
 		}
 		if err != nil {
-			if open := (*stillOpenError)(nil); errors.As(err, &open) {
-				err = fmt.Errorf("process %s begins %s before its earlier %[2]s is over: a process does one thing at a time: name it by its threads, too, as with --map process=%s+thread.id", quote(open.process), open.f, instance)
-			}
-			return &LineError{s.String(), e.line, err}
+			return &LineError{s.String(), e.line, s.Unsound(err)}
 		}
 	}
 	if s.Note != nil {
 		s.note(others, given.passed)
 	}
 	return nil
+}
+
+// Unsound is an error of the Validator in words that are of the source: an event of a trace is
+// a span's, and not of a number.
+func (s Source) Unsound(err error) error {
+	open := (*stillOpenError)(nil)
+	if !s.Spans || !errors.As(err, &open) {
+		return err
+	}
+	return fmt.Errorf("process %s begins %s before its earlier %[2]s is over: a process does one thing at a time: name it by its threads, too, as with --map process=%s+thread.id", quote(open.process), open.f, instance)
 }
 
 // note reports what was passed over.

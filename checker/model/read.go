@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"unicode"
@@ -20,7 +19,7 @@ func Read(r io.Reader, name string) (*History, error) {
 	br := bufio.NewReaderSize(r, 1<<16)
 	head, err := br.Peek(4096)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, &LineError{name, 1, err}
 	}
 	text := bytes.TrimLeftFunc(head, unicode.IsSpace)
 	switch {

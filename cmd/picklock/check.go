@@ -188,7 +188,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 		return flags.file(ctx, history.Source{Path: filepath.Join(path, results.HistoryFile)})
 	}
 	if _, err := os.Stat(filepath.Join(path, results.RunFile)); errors.Is(err, fs.ErrNotExist) {
-		return usage(fmt.Errorf("no run directory: %s has no %s: name a run directory, or a history.jsonl in it, or what Jepsen stored, with a history.edn or history.txt", path, results.RunFile))
+		return usage(fmt.Errorf("no run directory: %s has no %s: %s", path, results.RunFile, noRun(path)))
 	}
 	fi, err := os.Stat(filepath.Join(path, results.HistoryFile))
 	if (err != nil || fi.Size() <= largeHistory) && flags.timeout == 0 && flags.fair == 0 {
@@ -217,8 +217,23 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 	return report("", run, run.Judged(v), flags.on, flags.json)
 }
 
+// noRun is what to do about a directory without a run.json.
+func noRun(path string) string {
+	there := func(name string) bool {
+		_, err := os.Stat(filepath.Join(path, name))
+		return err == nil
+	}
+	switch {
+	case there(results.HistoryFile):
+		return fmt.Sprintf("name the %s in it, or write {} into %s to have its %s judged, too", results.HistoryFile, filepath.Join(path, results.RunFile), results.RegisterFile)
+	case there(results.VerdictFile):
+		return "it holds the report of a history that was checked against a model: name that history"
+	}
+	return "name a run directory, or a history.jsonl in it, or what Jepsen stored, with a history.edn or history.txt"
+}
+
 func (flags checkFlags) file(ctx context.Context, src history.Source) error {
-	if src.Spans {
+	if src.Spans || src.CSV {
 		return flags.own(ctx, src)
 	}
 	f, err := src.Open()
@@ -251,6 +266,10 @@ func (flags checkFlags) modelOf(h *model.History) func() (*model.Model, error) {
 
 // own judges a history of our own: by all properties, or by a model if one is named.
 func (flags checkFlags) own(ctx context.Context, src history.Source) error {
+	log := filepath.Join(filepath.Dir(src.Path), results.RegisterFile)
+	if _, err := os.Stat(log); err == nil && filepath.Base(src.Path) == results.HistoryFile {
+		fmt.Fprintf(os.Stderr, "picklock: %s is left out: name its directory to have it judged, too\n", printable(log))
+	}
 	if flags.model == "" {
 		if flags.out != "" {
 			return flags.reported(ctx, src)
