@@ -59,7 +59,7 @@ func utf8Text(r io.Reader) (io.Reader, error) {
 	br := bufio.NewReaderSize(r, 1<<12) // r itself if it has a buffer
 	head, err := br.Peek(3)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return br, nil //nolint:nilerr // a reader's error comes again where it is read
+		return br, nil // a reader's error comes again where it is read
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("\ufeff")):
