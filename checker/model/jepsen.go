@@ -140,8 +140,11 @@ func order(events []jepsenEvent) error {
 	return nil
 }
 
+// valueless are the operations that are invoked without a value.
+var valueless = []string{"read", "get", "acquire", "release", "acquire-read", "release-read", "acquire-write", "release-write"}
+
 // separateKeys says whether all values are pairs of a key and a value, as those of
-// jepsen.independent are: its reads are invoked with [key nil].
+// jepsen.independent are: what asks for no value is invoked with [key nil].
 func separateKeys(events []jepsenEvent) bool {
 	seen := false
 	for _, e := range events {
@@ -149,7 +152,7 @@ func separateKeys(events []jepsenEvent) bool {
 		if !pair {
 			return false
 		}
-		if e.typ == "invoke" && (e.f == "read" || e.f == "acquire" || e.f == "release") && e.value.items[1].kind == kNil {
+		if e.typ == "invoke" && e.value.items[1].kind == kNil && slices.Contains(valueless, cmp.Or(verbs[e.f], e.f)) {
 			seen = true
 		}
 	}
