@@ -39,15 +39,18 @@ func findFalseRejections(an *analysis) []Anomaly {
 		}
 		left := g.leaseLeft(o.endT)
 		refs := append(g.evidenceAt(o.endT), o.inv, o.comp)
+		cause := ""
+		if an.tokens.unsound(g.lock) {
+			cause = "token-regression"
+		} else if g.token == 0 {
+			cause = "no-token"
+		}
 		a := Anomaly{
 			Key: g.lock.name, Time: o.endT,
 			Grants: []string{g.id}, Events: an.evidence.at(refs...), Effects: []int64{e.seq},
-			Sizes: map[string]int64{"remaining": left},
+			Sizes: map[string]int64{"remaining": left}, Cause: cause,
 			Explanation: fmt.Sprintf("the register refused %s's %s%s at %s (%s), although its lease certainly had %s left and nobody had been granted the lock since",
 				g.process, e.f, g.with(), format.Instant(o.endT), e.err(), dur(left)),
-		}
-		if an.tokens.unsound(g.lock) {
-			a.Cause = "token-regression"
 		}
 		out = append(out, an.evidence.finish(a, g.okT, blamed{}, g.process))
 	}

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// conclude draws the verdict, and the one on the lock's promises. What is only hazards says
-// nothing of those: all else has to have been decided, and exclusion to have been tried.
+// conclude draws the verdict, and the one on the lock's promises. What is only hazards, or the
+// resource's own faults, says nothing of those: all else has to have been decided, and exclusion to have been tried.
 func (an *analysis) conclude(v *Verdict) {
 	v.Valid, v.Why = an.overall(*v)
 	v.Promises = v.Valid
-	if bugs, hazards := v.Failures(); v.Valid != False || bugs > 0 || hazards == 0 {
+	if bugs, hazards, resource := v.Failures(); v.Valid != False || bugs > 0 || hazards+resource == 0 {
 		return
 	}
 	rest := *v

@@ -156,7 +156,7 @@ func (o RunsOptions) once(ctx context.Context, i int) (results.OneRun, error) {
 	if err := json.Unmarshal(stdout.Bytes(), &v); err != nil {
 		return one, fmt.Errorf("picklock %s: read its verdict: %w", strings.Join(args, " "), err)
 	}
-	one.Bugs, one.Hazards = v.Failures()
+	one.Bugs, one.Hazards, one.Resource = v.Failures()
 	one.Valid, one.Promises, one.Why, one.Grants, one.Report = v.Valid, v.Promises, v.Why, v.Stats.Grants, v.Report
 	one.Seconds = time.Duration(v.Stats.Duration).Seconds()
 	for _, a := range v.Anomalies {

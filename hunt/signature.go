@@ -41,10 +41,16 @@ func (s Signature) LeaseHazard() bool { return s.root() == leaseHazard.root() }
 // a library does not report it is one omission.
 func (s Signature) byWhatever() bool { return s.LeaseHazard() || s.Cause == "no-notice" }
 
-// Hazard reports whether s is a lease hazard; anything else is a lock bug.
-func (s Signature) Hazard() bool {
-	return s.LeaseHazard() || (verdict.Group{Name: s.Anomaly, Cause: s.Cause}).Class() == verdict.Hazard
+// Class says which kind of failure s is.
+func (s Signature) Class() verdict.Class {
+	if s.LeaseHazard() {
+		return verdict.Hazard
+	}
+	return verdict.Group{Name: s.Anomaly, Cause: s.Cause}.Class()
 }
+
+// Hazard reports whether s is a lease hazard.
+func (s Signature) Hazard() bool { return s.Class() == verdict.Hazard }
 
 // String is the name and the faults, for logs and errors.
 func (s Signature) String() string {

@@ -8,17 +8,20 @@ import (
 	"github.com/picklock/picklock/internal/format"
 )
 
-// Failures counts the counterexamples by their class: those in which the lock breaks what it promises, and
-// what any lease does.
-func (r *Result) Failures() (bugs, hazards int) {
+// Failures counts the counterexamples by their class: those in which the lock breaks what it promises,
+// what any lease does, and faults of the resource.
+func (r *Result) Failures() (bugs, hazards, resource int) {
 	for _, w := range r.Counterexamples {
-		if w.Hazard() {
+		switch w.Class() {
+		case verdict.Hazard:
 			hazards++
-		} else {
+		case verdict.ResourceFault:
+			resource++
+		default:
 			bugs++
 		}
 	}
-	return bugs, hazards
+	return bugs, hazards, resource
 }
 
 // Summary is a hunt in one sentence: the verdict, and what it found or covered.

@@ -274,6 +274,8 @@ var advices = []advice{
 
 	{"false-rejection", "token-regression", nil, "the tokens are out of order, so the resource refused the rightful holder",
 		"draw the token in the same step that takes the lock", "guides/mitigations.md#tokens"},
+	{"false-rejection", "no-token", nil, "the grant has no token, which the resource may have asked for",
+		"give every grant a token, drawn in the same step that takes the lock", "guides/mitigations.md#tokens"},
 	{"false-rejection", "", nil, "the resource refused the rightful holder", "look at the rule: an equal token is the same holder's, unless the fencing mode is strict", "concepts/fencing.md#fencing-modes"},
 
 	{"deadlock", "", struck(serverClock), "the lease is counted by the service's clock, which was set back: it ends when that clock has caught up",

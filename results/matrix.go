@@ -78,7 +78,7 @@ func (c *Cell) Add(one Cell) {
 		}
 	}
 	slices.Sort(c.Broken)
-	if c.Class != verdict.Bug {
+	if c.Class != verdict.Bug && (c.Class != verdict.ResourceFault || one.Class == verdict.Bug) {
 		c.Class = verdict.Class(firstNonEmpty(string(one.Class), string(c.Class)))
 	}
 	c.Confirmed += one.Confirmed

@@ -34,9 +34,10 @@ type Runs struct {
 type OneRun struct {
 	Seed      uint64           `json:"seed"`
 	Valid     checker.Validity `json:"valid"`
-	Promises  checker.Validity `json:"promises"` // Valid without lease hazards
+	Promises  checker.Validity `json:"promises"` // Valid without lease hazards and faults of the resource
 	Bugs      int              `json:"lock_bugs"`
 	Hazards   int              `json:"lease_hazards"`
+	Resource  int              `json:"resource_faults,omitempty"`
 	Why       string           `json:"why,omitempty"` // of an unknown one
 	Anomalies map[string]int   `json:"anomalies"`     // by name
 	Sentence  string           `json:"sentence,omitempty"`
@@ -57,12 +58,12 @@ type Rate struct {
 	High    float64 `json:"high"`
 }
 
-// RateOf counts runs. If onBug, a run fails only by a lock bug.
+// RateOf counts runs. If onBug, a lease hazard is no failure.
 func RateOf(runs []OneRun, onBug bool) Rate {
 	var r Rate
 	for _, one := range runs {
 		decided := one.Valid
-		if onBug {
+		if onBug && one.Resource == 0 {
 			decided = one.Promises
 		}
 		switch decided {
@@ -139,7 +140,7 @@ func (r OneRun) Line(color bool) string {
 		for _, name := range slices.Sorted(maps.Keys(r.Anomalies)) {
 			parts = append(parts, fmt.Sprintf("%s × %d", verdict.Shown(clip(name, 60)), r.Anomalies[name]))
 		}
-		word = verdict.Failed(r.Bugs, r.Hazards) + ": " + strings.Join(parts, ", ")
+		word = verdict.Failed(r.Bugs, r.Hazards, r.Resource) + ": " + strings.Join(parts, ", ")
 	case checker.Unknown:
 		word += ": " + clip(r.Why, 200)
 	}
@@ -148,8 +149,11 @@ func (r OneRun) Line(color bool) string {
 }
 
 func (r OneRun) class() verdict.Class {
-	if r.Bugs > 0 {
+	switch {
+	case r.Bugs > 0:
 		return verdict.Bug
+	case r.Resource > 0:
+		return verdict.ResourceFault
 	}
 	return verdict.Hazard
 }

@@ -18,7 +18,7 @@ type rootCause struct {
 	N        int
 	Count    string
 	Required bool
-	Class    string // "lock bug" or "lease hazard"; "" where it decides nothing
+	Class    string // as verdict.Class.Title has it; "" where it decides nothing
 	Says     string // "" where the cause is not recognised
 	Do       string
 	Link     string

@@ -49,16 +49,30 @@ func headline(run Run, v checker.Verdict) string {
 	}
 	switch v.Valid {
 	case checker.False:
-		bugs, hazards := v.Failures()
+		bugs, hazards, resource := v.Failures()
 		switch {
 		case faults == "" && someOutlasted(run, v):
 			return fmt.Sprintf("%s. The %s lock did not last: %s.", v.Word(), lock, sectionTooLong)
+		case bugs == 0 && resource > 0:
+			s := fmt.Sprintf("%s. The resource that the %s lock protects broke %s", v.Word(), lock, under)
+			switch {
+			case v.Promises == checker.True && hazards > 0:
+				s += "; the lock kept its promises, and a client went on after it had lost it"
+			case v.Promises == checker.True:
+				s += "; the lock kept its promises"
+			case hazards > 0:
+				s += "; a client went on after it had lost the lock"
+			}
+			return s + "."
 		case bugs == 0 && hazards > 0:
 			kept := "kept its promises " + under
 			if v.Promises != checker.True {
 				kept = fmt.Sprintf("was tried too little %s to tell whether it kept its promises (%s)", under, clip(v.PromisesWhy, 300))
 			}
 			return fmt.Sprintf("%s. The %s lock %s; a client went on after it had lost the lock.", v.Word(), lock, kept)
+		}
+		if resource > 0 {
+			return fmt.Sprintf("%s. The %s lock broke %s, and so did the resource that it protects.", v.Word(), lock, under)
 		}
 		return fmt.Sprintf("%s. The %s lock broke %s.", v.Word(), lock, under)
 	case checker.True:

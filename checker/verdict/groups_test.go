@@ -250,8 +250,8 @@ func TestOneWrongStepIsOneBug(t *testing.T) {
 					Grants: []string{fmt.Sprint("a.", i), fmt.Sprint("b.", i), fmt.Sprint("c.", i)}, Suspect: s})
 			}
 			got := v.Groups()
-			bugs, hazards := v.Failures()
-			if len(got) != c.groups || got[0].Suspect != c.suspect || bugs+hazards != c.groups {
+			bugs, hazards, resource := v.Failures()
+			if len(got) != c.groups || got[0].Suspect != c.suspect || bugs+hazards+resource != c.groups {
 				t.Errorf("%d bugs and %d hazards: %+v", bugs, hazards, got)
 			}
 		})

@@ -35,6 +35,8 @@ type Cause struct {
 	Name string
 	Says string // in words
 	Bug  bool   // the lock's doing: what comes of it is no lease hazard
+	// Resource: only the resource, or a client that reports wrongly what it answered, can have done it, whatever the lock did.
+	Resource bool
 	// OwnStep: one step of the lock itself is wrong. A fault at most makes it show, and is no other bug if it is another.
 	OwnStep bool
 	// Precise: one record of a bug tells that this was the cause, and another one may not tell more than the
@@ -168,16 +170,19 @@ var table = []AnomalyInfo{
 	{Name: "nonlinearizable", Property: Register, Depth: 10, NoLock: true,
 		Doc: "what the clients saw contradicts every possible order of the register's operations",
 		Causes: []Cause{
-			{Name: "read", Says: "a read did not show the latest write"},
-			{Name: "unwritten", Says: "a read showed what was never written"},
-			{Name: "order", Says: "operations were carried out in another order than they were answered in"},
-			{Name: "vanished", Says: "an acknowledged operation is not in the register's log"},
-			{Name: "failed", Says: "an operation that was reported as failed was carried out"},
-			{Name: "twice", Says: "an operation was carried out twice"}}},
+			{Name: "read", Says: "a read did not show the latest write", Resource: true},
+			{Name: "unwritten", Says: "a read showed what was never written", Resource: true},
+			{Name: "order", Says: "operations were carried out in another order than they were answered in", Resource: true},
+			{Name: "vanished", Says: "an acknowledged operation is not in the register's log", Resource: true},
+			{Name: "failed", Says: "an operation that was reported as failed was carried out", Resource: true},
+			{Name: "twice", Says: "an operation was carried out twice", Resource: true}}},
 	{Name: "false-rejection", Property: Register, Depth: 11,
 		Doc: "the register refused the rightful holder",
-		Causes: []Cause{{Name: "token-regression", Says: "the lock's tokens are out of order", Bug: true,
-			From: []Origin{{SameLock, []string{"token-regression"}}}}}},
+		Causes: []Cause{
+			{Name: "token-regression", Says: "the lock's tokens are out of order", Bug: true,
+				From: []Origin{{SameLock, []string{"token-regression"}}}},
+			{Name: "no-token", Says: "the grant has no token, which the resource may have asked for", Bug: true},
+			{Resource: true}}},
 	{Name: "deadlock", Property: Liveness, Depth: 12,
 		Doc: "a lock that was wanted, and held by no live client, was not granted within the bound, with no fault on",
 		Causes: []Cause{

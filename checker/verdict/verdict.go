@@ -57,7 +57,7 @@ var Properties = []string{Exclusion, Belief, Tokens, Register, Liveness}
 type Verdict struct {
 	Valid Validity `json:"valid"`
 	Why   string   `json:"why,omitempty"` // of an unknown verdict: what was missing
-	// Promises is the verdict on what the lock promises: Valid without its lease hazards. It is
+	// Promises is the verdict on what the lock promises: Valid without its lease hazards and the faults of the resource. It is
 	// True only where that was tried. PromisesWhy is what was missing where Valid is False and it
 	// is Unknown.
 	Promises    Validity            `json:"promises"`

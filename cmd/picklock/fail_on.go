@@ -22,7 +22,7 @@ func failOnValues() []string { return []string{string(onHazard), string(onBug)} 
 // failOnFlag adds --fail-on.
 func failOnFlag(f *pflag.FlagSet, on *failOn) {
 	*on = onHazard
-	f.Var(on, "fail-on", "exit with 1 on: hazard (a lock bug or a lease hazard), or bug (only a lock bug)")
+	f.Var(on, "fail-on", "exit with 1 on: hazard (a lock bug or a lease hazard), or bug (only a lock bug); a fault of the resource always does")
 }
 
 func (o *failOn) String() string { return string(*o) }
@@ -39,9 +39,9 @@ func (o *failOn) Set(text string) error {
 	return suggest.Unknown("value", text, failOnValues())
 }
 
-// met is the exit code of a verdict.
+// met is the exit code of a verdict. A fault of the resource fails whatever is asked for: its log is what writes are judged by.
 func (o failOn) met(v checker.Verdict) error {
-	if o == onBug {
+	if _, _, resource := v.Failures(); o == onBug && resource == 0 {
 		return met(v.Promises)
 	}
 	return met(v.Valid)

@@ -192,8 +192,9 @@ func runOnce(ctx context.Context, o harness.Options, runtime, clientImage string
 // judged is the verdict as --json prints it, and which run it is about.
 type judged struct {
 	checker.Verdict
-	Bugs     int           `json:"lock_bugs"`     // root causes that decide, by their class
-	Hazards  int           `json:"lease_hazards"` // what any lease does, and only the resource can refuse
+	Bugs     int           `json:"lock_bugs"`       // root causes that decide, by their class
+	Hazards  int           `json:"lease_hazards"`   // what any lease does, and only the resource can refuse
+	Resource int           `json:"resource_faults"` // the lock had no part in them
 	Lock     string        `json:"lock"`
 	Seed     uint64        `json:"seed"`
 	Dir      string        `json:"dir,omitempty"`
@@ -207,7 +208,7 @@ func report(path string, run results.Run, v checker.Verdict, on failOn, asJSON b
 	var err error
 	if asJSON {
 		j := judged{Verdict: v, Lock: run.Lock, Seed: run.Seed, Report: path, CutShort: run.CutShort}
-		j.Bugs, j.Hazards = v.Failures()
+		j.Bugs, j.Hazards, j.Resource = v.Failures()
 		if path != "" {
 			j.Dir = filepath.Dir(path)
 		}

@@ -129,13 +129,8 @@ func unseen(w *hunt.Counterexample) bool {
 	return w.Faults > 0 && len(w.Without) < w.Faults && w.Evidence != nil && len(w.Evidence.Anomaly.Faults) == 0 && len(w.Evidence.Anomaly.Bystanders) > 0
 }
 
-// class says whether the lock broke what it promises, or did what any lease does.
-func class(w *hunt.Counterexample) string {
-	if w.Hazard() {
-		return "lease hazard"
-	}
-	return "lock bug"
-}
+// class says whether the lock broke what it promises, did what any lease does, or had no part in it.
+func class(w *hunt.Counterexample) string { return w.Class().Title() }
 
 // what is what breaks.
 func what(w *hunt.Counterexample) string {

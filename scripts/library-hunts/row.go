@@ -131,7 +131,7 @@ func (r row) causes() (string, error) {
 	const library, failure, client, server, unconfirmed = "by the library", "when servers fail", "by a client's clock", "by the server's clock", "unconfirmed"
 	count := map[string]int{}
 	for _, w := range r.result.Counterexamples {
-		if w.Hazard() {
+		if w.Class() != verdict.Bug {
 			continue
 		}
 		columns, err := columnsOfBug(w)
@@ -217,14 +217,14 @@ func said(w *hunt.Counterexample, more bool) string {
 // outcome is the hunt's verdict with its own counts, and whose doing its lock bugs are.
 func (r row) outcome() (string, error) {
 	why := r.result.Unproved()
-	bugs, hazards := r.result.Failures()
+	bugs, hazards, resource := r.result.Failures()
 	switch {
-	case bugs+hazards == 0 && why != "":
+	case bugs+hazards+resource == 0 && why != "":
 		return verdict.Unknown.Word() + ": " + why, nil
-	case bugs+hazards == 0:
+	case bugs+hazards+resource == 0:
 		return verdict.True.Word(), nil
 	}
-	out := verdict.Failed(bugs, hazards)
+	out := verdict.Failed(bugs, hazards, resource)
 	causes, err := r.causes()
 	if err != nil {
 		return "", err
