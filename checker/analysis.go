@@ -37,7 +37,8 @@ type analysis struct {
 	register  registerFacts
 	stats     Stats // all but what depends on the verdict
 	clocks    clocks
-	// unlocked says that the run was one without a lock.
+	// unlocked says that the clients shared the register without a lock: the run was one, or the history has a register's log and
+	// nothing of a lock.
 	unlocked bool
 	limit    *limit
 	cut      bool // the time was over before all of this was known
@@ -110,7 +111,9 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	if an.limit.ended() {
 		return an.stopped()
 	}
-	if an.unlocked = opt.NoLock && r.grants == 0 && !speaksOfLock(an.locks); an.unlocked {
+	an.unlocked = (opt.NoLock || len(r.effects) > 0) && r.grants == 0 && !speaksOfLock(an.locks)
+	an.stats.NoLock = an.unlocked
+	if an.unlocked {
 		an.stats.Contested = contestedUpdates(an.locks)
 		if len(r.effects) > 0 {
 			syntheticGrants(r.locks, an.locks, r.effects)

@@ -30,11 +30,19 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 	var newest *effect // the one whose operation was invoked last so far
 	for _, e := range log.keys[k.name] {
 		if e.op != nil {
-			if first := e.op.eff; first != e && e.writes() && latest != first {
-				accuse("twice", e.t, []*op{e.op}, []int32{e.op.inv}, []*effect{first, latest, e},
-					"%s's %s of %s took effect twice, at %s and, after others had written, at %s", e.process(), e.f, shown(e.value), format.Instant(first.t), format.Instant(e.t))
-			}
-			if newest != nil && e.op.typ == tOK && e.op.endT < newest.op.invT {
+			late := newest != nil && e.op.typ == tOK && e.op.endT < newest.op.invT
+			if first := e.op.eff; first != e && e.writes() {
+				// What was carried out twice in a row, with nothing in between that was sent after its answer, nobody can tell.
+				between, refs := latest, []int32{e.op.inv}
+				if latest == first && late {
+					between, refs = newest, []int32{newest.op.inv, e.op.inv, e.op.comp}
+				}
+				if between != first {
+					accuse("twice", max(e.t, between.t), []*op{e.op}, refs, []*effect{first, between, e},
+						"%s's %s of %s took effect twice, at %s and, after %s's %s at %s, at %s",
+						e.process(), e.f, shown(e.value), format.Instant(first.t), between.process(), between.f, format.Instant(between.t), format.Instant(max(e.t, between.t)))
+				}
+			} else if late {
 				accuse("order", e.t, []*op{newest.op, e.op}, []int32{newest.op.inv, e.op.inv, e.op.comp}, []*effect{newest, e},
 					"the register carried out %s's %s, sent at %s, before %s's %s, which had been answered at %s",
 					newest.process(), newest.f, format.Instant(newest.op.invT), e.process(), e.f, format.Instant(e.op.endT))
@@ -72,7 +80,17 @@ func (f *registerFacts) contradictions(log *registerLog, k *lock, ids *names) []
 		e := o.eff
 		switch {
 		case o.typ == tOK && e == nil && w != nil && o.endT < w.op.invT:
-			accuse("vanished", o.endT, []*op{o}, []int32{o.inv, o.comp, w.g.ok, w.op.inv}, []*effect{w}, "the register acknowledged %s's %s at %s, and its log does not hold it", o.process, o.f, format.Instant(o.endT))
+			cause, refs, proof := "vanished", []int32{o.inv, o.comp, w.g.ok, w.op.inv}, []*effect{w}
+			if o.f == fRead {
+				cause = "unlogged"
+				if r := log.lastRead; r != nil { // the log has reads
+					refs = append(refs, r.g.ok, r.op.inv, r.op.comp)
+					if r != w {
+						proof = append(proof, r)
+					}
+				}
+			}
+			accuse(cause, o.endT, []*op{o}, refs, proof, "the register acknowledged %s's %s at %s, and its log does not hold it", o.process, o.f, format.Instant(o.endT))
 		case o.typ == tOK && e == nil:
 			f.lost++ // a log that was cut short looks the same
 		case o.typ == tFail && e != nil && o.f != fRead:

@@ -13,6 +13,8 @@ type registerLog struct {
 	// witness is the effect whose operation was invoked last: what was answered
 	// before that was carried out before it, so a whole log holds it.
 	witness *effect
+	// lastRead is the same among the reads.
+	lastRead *effect
 }
 
 // effect is one line of the register's log.

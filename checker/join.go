@@ -68,7 +68,8 @@ func join(all []*effect, locks []*lock, ids *names) *registerLog {
 			e.op.eff = e
 		}
 		// A log without times, or with those of another clock, is still a log.
-		switch {
+		switch first := e.op.eff; {
+		case first != e && e.t >= first.t && first.t > e.op.invT && first.t < e.op.endT: // a second time, by a clock that fits
 		case e.op.typ == tOK && (e.t < e.op.invT || e.t > e.op.endT):
 			e.t = e.op.endT
 		case e.t < e.op.invT:
@@ -77,6 +78,9 @@ func join(all []*effect, locks []*lock, ids *names) *registerLog {
 		after[e.key()] = max(after[e.key()], e.op.invT)
 		if r.witness == nil || e.op.invT > r.witness.op.invT {
 			r.witness = e
+		}
+		if !e.writes() && (r.lastRead == nil || e.op.invT > r.lastRead.op.invT) {
+			r.lastRead = e
 		}
 	}
 	return r

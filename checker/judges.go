@@ -3,6 +3,8 @@ package checker
 import (
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // property is a property of a lock, and how it is judged.
@@ -61,5 +63,5 @@ func ambiguous(an *analysis) *lock {
 }
 
 func contention(an *analysis) string {
-	return fmt.Sprintf("%s, %d contested", of(an.stats.Grants, "grant"), an.stats.Contested)
+	return fmt.Sprintf("%s, %s contested", of(an.stats.Grants, "grant"), format.Count(an.stats.Contested))
 }

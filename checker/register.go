@@ -15,11 +15,11 @@ func judgeRegister(an *analysis, anomalies int) Property {
 	}
 	share := ""
 	if s := an.stats; s.Acknowledged > 0 && an.log != nil {
-		share = fmt.Sprintf("; %d of %s lost (%s %%)", s.LostUpdates, of(s.Acknowledged, "acknowledged update"), format.Figure(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
+		share = fmt.Sprintf("; %s of %s lost (%s %%)", format.Count(s.LostUpdates), of(s.Acknowledged, "acknowledged update"), format.Figure(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
 	}
 	switch {
 	case anomalies > 0:
-		return Property{Required: true, Why: fmt.Sprintf("%s accepted, %d rejected: %s%s", of(an.stats.Writes, "write"), an.stats.Rejected, counted(anomalies), share)}
+		return Property{Required: true, Why: fmt.Sprintf("%s accepted, %s rejected: %s%s", of(an.stats.Writes, "write"), format.Count(an.stats.Rejected), counted(anomalies), share)}
 	case ops == 0 && an.log == nil:
 		return Property{Valid: Unknown, Why: "nothing was read or written under the lock"}
 	case ops > 0 && !slices.ContainsFunc(an.locks, func(k *lock) bool { return len(k.ops) > 0 && k.permits <= 1 }):
@@ -36,7 +36,7 @@ func judgeRegister(an *analysis, anomalies int) Property {
 	case turns(an.log) == 0:
 		return Property{Valid: Unknown, Required: true, Why: "the register was only ever used under one grant, so that no other could spoil it"}
 	}
-	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s accepted in the order of their grants, %d rejected; every read saw the latest write%s", of(an.stats.Writes, "write"), an.stats.Rejected, share)}
+	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s accepted in the order of their grants, %s rejected; every read saw the latest write%s", of(an.stats.Writes, "write"), format.Count(an.stats.Rejected), share)}
 }
 
 // turns counts the grants that touched the register after another one had.

@@ -1,6 +1,10 @@
 package checker
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/picklock/picklock/internal/format"
+)
 
 // judgeTokens: do the fencing tokens rise in the order of the grants?
 func judgeTokens(an *analysis, anomalies int) Property {
@@ -18,13 +22,26 @@ func judgeTokens(an *analysis, anomalies int) Property {
 	case with == 0:
 		return Property{Valid: Unknown, Why: kept(an, "the lock gives no tokens", "tokens are judged of a mutex only")}
 	case anomalies > 0:
-		return Property{Required: true, Why: fmt.Sprintf("%s: %s out of order", of(with, "token"), of(anomalies, "grant"))}
+		return Property{Required: true, Why: fmt.Sprintf("%s: %s out of order", of(with, "token"), of(outOfOrder(an), "grant"))}
 	case with < an.stats.Grants:
-		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%d of %s carry no token", an.stats.Grants-with, of(an.stats.Grants, "grant"))}
+		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%s of %s carry no token", format.Count(an.stats.Grants-with), of(an.stats.Grants, "grant"))}
 	case successions(an) == 0:
 		return Property{Valid: Unknown, Required: true, Why: "no two grants of one lock came for certain one after the other, so that no two tokens could be compared"}
 	}
 	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s, each greater than all that were certainly granted before", of(with, "token"))}
+}
+
+// outOfOrder counts the grants whose token is not above that of an earlier grant of their lock, or of one beside which they cannot stand.
+func outOfOrder(an *analysis) int {
+	newer := map[*grant]bool{}
+	for _, found := range []map[*lock][]grantPair{an.tokens.regressed, an.tokens.reused, an.tokens.joint} {
+		for _, pairs := range found {
+			for _, p := range pairs {
+				newer[p.newer] = true
+			}
+		}
+	}
+	return len(newer)
 }
 
 // successions counts the grants with a token that came for certain after another one of

@@ -140,12 +140,12 @@ func of(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return format.Count(n) + " " + noun + "s"
 }
 
 func counted(n int) string {
 	if n == 1 {
 		return "1 anomaly"
 	}
-	return fmt.Sprintf("%d anomalies", n)
+	return format.Count(n) + " anomalies"
 }

@@ -59,8 +59,8 @@ func zonesOf(an *analysis, k *lock) []Anomaly {
 	for p := range inTime(an.limit, crossings(zones)) {
 		a, b := p[0], p[1]
 		accuse("order", []*op{a.write, b.write, a.first, a.last, b.first, b.last},
-			"%s and %s were each seen before and after the other: %s at %s and %s, %s at %s and %s",
-			a.words(), b.words(), a.words(), format.Instant(a.minRet), format.Instant(a.maxInv), b.words(), format.Instant(b.minRet), format.Instant(b.maxInv))
+			"%s and %s were each seen before the other: %s, and %s; %s, and %s",
+			a.words(), b.words(), a.answered(), b.sent(), b.answered(), a.sent())
 	}
 	return out
 }
@@ -70,6 +70,19 @@ func (c *cluster) words() string {
 		return "the first value"
 	}
 	return fmt.Sprintf("the value %s", shown(c.value))
+}
+
+// answered says when an operation on the value was answered first.
+func (c *cluster) answered() string {
+	if c.write == nil {
+		return c.words() + " at the start"
+	}
+	return c.words() + " in what was answered at " + format.Instant(c.minRet)
+}
+
+// sent says when an operation on the value was sent last.
+func (c *cluster) sent() string {
+	return c.words() + " in what was sent at " + format.Instant(c.maxInv)
 }
 
 // orphan is a read that cannot have happened.

@@ -140,7 +140,7 @@ func TestZoneWords(t *testing.T) {
 0.14-0.15 c1 read c1.1
 0.16-0.17 c1 read c1.1 value=a
 `))
-	const want = `the first value and the value "a" were each seen before and after the other`
+	const want = `the first value and the value "a" were each seen before the other: the first value at the start, and the value "a" in what was sent at `
 	if len(v.Anomalies) != 1 || !strings.HasPrefix(v.Anomalies[0].Explanation, want) {
 		t.Errorf("%+v", v.Anomalies)
 	}

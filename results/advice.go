@@ -268,6 +268,7 @@ var advices = []advice{
 	{"nonlinearizable", "order", nil, "the resource carried operations out in another order than they were answered in",
 		"acknowledge a write only when all later reads will show it", "guides/mitigations.md#the-resource"},
 	{"nonlinearizable", "vanished", nil, "the resource acknowledged a write and lost it", "have writes on disk and on a majority before they are acknowledged", "guides/mitigations.md#the-resource"},
+	{"nonlinearizable", "unlogged", nil, "the resource answered a read that its log does not hold", "log every read in the step that carries it out, or log no read at all", "guides/mitigations.md#the-resource"},
 	{"nonlinearizable", "failed", nil, "a write was reported to its client as failed, and it took effect",
 		"report an outcome that is not known as unknown (info), never as a failure", "guides/mitigations.md#the-resource"},
 	{"nonlinearizable", "twice", nil, "one write was carried out twice", "let the resource recognise a repeated request", "guides/mitigations.md#the-resource"},

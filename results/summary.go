@@ -40,11 +40,11 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 		b.WriteString(countsUnlocked(v.Stats))
 	} else if v.Valid != checker.Unknown {
 		s := v.Stats
-		fmt.Fprintf(&b, "  %s (%d contested), %s accepted, %d rejected, %d of unknown outcome\n",
-			plainCount(s.Grants, "grant", "grants"), s.Contested, plainCount(s.Writes, "write", "writes"), s.Rejected, s.Unknown)
+		fmt.Fprintf(&b, "  %s (%s contested), %s accepted, %s rejected, %s of unknown outcome\n",
+			plainCount(s.Grants, "grant", "grants"), format.Count(s.Contested), plainCount(s.Writes, "write", "writes"), format.Count(s.Rejected), format.Count(s.Unknown))
 	}
 	if s := v.Stats; s.LostUpdates > 0 && s.Acknowledged > 0 {
-		fmt.Fprintf(&b, "  %d of %d acknowledged updates lost (%s %%)\n", s.LostUpdates, s.Acknowledged, format.Digits(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
+		fmt.Fprintf(&b, "  %s of %s acknowledged updates lost (%s %%)\n", format.Count(s.LostUpdates), format.Count(s.Acknowledged), format.Digits(100*float64(s.LostUpdates)/float64(s.Acknowledged)))
 	}
 	b.WriteByte('\n')
 	for _, view := range properties(run, v) {
@@ -105,7 +105,7 @@ func plainCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
-	return strconv.Itoa(n) + " " + many
+	return format.Count(n) + " " + many
 }
 
 // paint colours where the caller says so. The signs say the same without.

@@ -26,8 +26,8 @@ func headlineUnlocked(way, faults string, v checker.Verdict) string {
 
 // countsUnlocked is the summary's line of figures.
 func countsUnlocked(s checker.Stats) string {
-	return fmt.Sprintf("  %s acknowledged (%d contested), %s carried out, %d refused, %d of unknown outcome\n",
-		plainCount(s.Acknowledged, "update", "updates"), s.Contested, plainCount(s.Writes, "update", "updates"), s.Rejected, s.Unknown)
+	return fmt.Sprintf("  %s acknowledged (%s contested), %s carried out, %s refused, %s of unknown outcome\n",
+		plainCount(s.Acknowledged, "update", "updates"), format.Count(s.Contested), plainCount(s.Writes, "update", "updates"), format.Count(s.Rejected), format.Count(s.Unknown))
 }
 
 // leadUnlocked says what the headline of such a run rests on, where it held.

@@ -117,6 +117,7 @@ type Stats struct {
 	FirstGrant   int64                 `json:"first_grant,omitempty"`   // ns
 	FirstAnomaly int64                 `json:"first_anomaly,omitempty"` // ns, of a required property
 	Duration     int64                 `json:"duration,omitempty"`      // ns, to the last event
+	NoLock       bool                  `json:"no_lock,omitempty"`       // the register alone was judged, as clients shared it without a lock
 }
 
 // Waits is how long clients waited for the lock, in ns: from an acquire's invoke
