@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/picklock/picklock/internal/format"
 )
 
 // noLock is why a property is not judged where clients share the register without a
@@ -155,8 +157,8 @@ func contestedUpdates(locks []*lock) int {
 func judgeUnlocked(an *analysis, anomalies int) Property {
 	p := judgeRegister(an, anomalies)
 	if p.Valid == True {
-		p.Why = fmt.Sprintf("%s accepted, %d refused; every read saw the latest, and of %s, %d contested, none was lost",
-			of(an.stats.Writes, "update"), an.stats.Rejected, of(an.stats.Acknowledged, "acknowledged update"), an.stats.Contested)
+		p.Why = fmt.Sprintf("%s accepted, %s refused; every read saw the latest, and of %s, %s contested, none was lost",
+			of(an.stats.Writes, "update"), format.Count(an.stats.Rejected), of(an.stats.Acknowledged, "acknowledged update"), format.Count(an.stats.Contested))
 	}
 	if anomalies > 0 {
 		p.Valid = False

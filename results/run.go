@@ -42,6 +42,8 @@ type Run struct {
 	// Skew is how far apart the clocks of the machines may be whose times a history from
 	// elsewhere has, ns; 0 where all are of one clock.
 	Skew time.Duration `json:"skew,omitempty"`
+	// Fair is the longest that a client may wait while others are served, ns; 0 where nobody asked about that.
+	Fair time.Duration `json:"fair,omitempty"`
 	// WallSet is by how much the wall clock of this machine was set during the run, either way, and not by picklock, ns; 0: it was not.
 	WallSet time.Duration `json:"wall_set,omitempty"`
 	// Warnings are what makes the run prove less than its reader may think.
@@ -56,7 +58,7 @@ const everything = "all"
 
 // Asked is what the checker has to know of what was asked of the run.
 func (r Run) Asked() checker.Options {
-	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Lease: int64(r.Lease), Skew: int64(r.Skew), Faults: r.kinds(), Renew: r.Renew, Leaderless: r.Leaderless, WallSet: int64(r.WallSet.Abs())}
+	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Lease: int64(r.Lease), Skew: int64(r.Skew), Fair: int64(r.Fair), Faults: r.kinds(), Renew: r.Renew, Leaderless: r.Leaderless, WallSet: int64(r.WallSet.Abs())}
 	slices.Sort(o.Faults)
 	return o
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -82,9 +83,33 @@ func headline(run Run, v checker.Verdict) string {
 		return fmt.Sprintf("%s. The %s lock kept its promises %s.", v.Word(), lock, under)
 	}
 	if faults == "" {
-		return fmt.Sprintf("%s. Nothing is proved about the %s lock.", v.Word(), lock)
+		under = ""
+	} else {
+		under = " " + under
 	}
-	return fmt.Sprintf("%s. Nothing is proved about the %s lock %s.", v.Word(), lock, under)
+	passed, open := decided(v)
+	switch {
+	case len(passed) == 0:
+		return fmt.Sprintf("%s. Nothing is proved about the %s lock%s.", v.Word(), lock, under)
+	case len(open) == 0:
+		return fmt.Sprintf("%s. It is not proved that the %s lock keeps its promises%s.", v.Word(), lock, under)
+	}
+	return fmt.Sprintf("%s. It is not proved that the %s lock keeps its promises%s: %s %s not decided; %s passed.", v.Word(), lock, under,
+		format.And(open), format.Noun(len(open), "is", "are"), format.And(passed))
+}
+
+// decided lists the required properties that passed, and those that are unknown.
+func decided(v checker.Verdict) (passed, open []string) {
+	for _, name := range propertyNames(v) {
+		switch p := v.Properties[name]; {
+		case !p.Required:
+		case p.Valid == checker.True:
+			passed = append(passed, clip(verdict.ShownProperty(name), 40))
+		case p.Valid == checker.Unknown:
+			open = append(open, clip(verdict.ShownProperty(name), 40))
+		}
+	}
+	return passed, open
 }
 
 // faultWords is "pause of the holder and clock": the requests as people say them.

@@ -192,7 +192,7 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 	}
 	fi, err := os.Stat(filepath.Join(path, results.HistoryFile))
 	if (err != nil || fi.Size() <= largeHistory) && flags.timeout == 0 && flags.fair == 0 {
-		return checkDir(path, flags.on, flags.json)
+		return checkDir(path, flags)
 	}
 	var run results.Run
 	text, err := os.ReadFile(filepath.Join(path, results.RunFile))
@@ -204,6 +204,9 @@ func (flags checkFlags) dir(ctx context.Context, path string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("check: %s: %w: name a run directory, or a history.jsonl in it", path, err)
+	}
+	if len(run.Command) == 0 {
+		run.Command = flags.again(path)
 	}
 	effects := filepath.Join(path, results.RegisterFile)
 	if _, err := os.Stat(effects); errors.Is(err, fs.ErrNotExist) {
@@ -308,10 +311,7 @@ func (flags checkFlags) recorded(src history.Source, v checker.Verdict) results.
 	if again == stdinName {
 		again = "-"
 	}
-	run := results.Run{Settings: workloads.Settings{Lock: "recorded"}, Command: []string{"picklock", "check", again}, Skew: flags.skew}
-	if flags.skew > 0 {
-		run.Command = append(run.Command, "--skew", flags.skew.String())
-	}
+	run := results.Run{Settings: workloads.Settings{Lock: "recorded"}, Command: flags.again(again), Skew: flags.skew, Fair: flags.fair}
 	for _, member := range slices.Sorted(maps.Keys(src.Columns)) {
 		run.Command = append(run.Command, "--map", member+"="+src.Columns[member])
 	}
@@ -321,6 +321,22 @@ func (flags checkFlags) recorded(src history.Source, v checker.Verdict) results.
 		}
 	}
 	return run
+}
+
+// again is the command line that judges what is named in the same way again.
+func (flags checkFlags) again(name string) []string {
+	out := []string{"picklock", "check", name}
+	add := func(flag, value string, given bool) {
+		if given {
+			out = append(out, flag, value)
+		}
+	}
+	add("--model", flags.model, flags.model != "")
+	add("--skew", flags.skew.String(), flags.skew > 0)
+	add("--fair", flags.fair.String(), flags.fair > 0)
+	add("--timeout", flags.timeout.String(), flags.timeout > 0)
+	add("--fail-on", flags.on.String(), flags.on != onHazard && flags.on != "")
+	return out
 }
 
 const emptyHistory = "the history is empty: there is nothing to judge"
@@ -338,7 +354,9 @@ func (flags checkFlags) nothing(name, why string, v checker.Verdict) error {
 // stream judges files without holding them. A time that was over before all was
 // read leaves everything unknown.
 func (flags checkFlags) stream(ctx context.Context, events history.Source, effects string, opt checker.Options) (checker.Verdict, error) {
-	opt.Fair = int64(flags.fair)
+	if flags.fair > 0 {
+		opt.Fair = int64(flags.fair)
+	}
 	if fi, err := os.Stat(events.Path); err == nil && fi.Size() > largeHistory {
 		defer gctune.Relax()()
 	}

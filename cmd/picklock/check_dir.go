@@ -7,16 +7,21 @@ import (
 	"github.com/picklock/picklock/results"
 )
 
-func checkDir(path string, on failOn, asJSON bool) error {
+// checkDir judges a run directory and rewrites what was said of it. One that was made by hand names no command: it is judged
+// again, and not made again.
+func checkDir(path string, flags checkFlags) error {
 	l, err := open(path)
 	if err != nil {
 		return err
+	}
+	if len(l.Run.Command) == 0 {
+		l.Run.Command = flags.again(path)
 	}
 	v, err := harness.Judge(l.Dir, l.Run)
 	if err != nil {
 		return err
 	}
-	return report(l.Dir.Report(), l.Run, v, on, asJSON)
+	return report(l.Dir.Report(), l.Run, v, flags.on, flags.json)
 }
 
 // open reads a run directory that was named on the command line.

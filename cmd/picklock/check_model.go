@@ -41,7 +41,7 @@ func (flags checkFlags) check(ctx context.Context, h *model.History, of func() (
 	}
 	written := ""
 	if flags.out != "" {
-		if written, err = writeModel(flags.out, h, m, v); err != nil {
+		if written, err = flags.writeModel(h, m, v); err != nil {
 			return err
 		}
 	}

@@ -58,12 +58,15 @@ func smallEvents(src history.Source) ([]history.Event, error) {
 
 // writeModel writes what a model says of another tool's history, and returns where the
 // report is. There is no timeline: what is known of an operation is its place.
-func writeModel(path string, h *model.History, m *model.Model, v checker.Verdict) (string, error) {
-	dir, err := results.CreateAt(path)
+func (flags checkFlags) writeModel(h *model.History, m *model.Model, v checker.Verdict) (string, error) {
+	dir, err := results.CreateAt(flags.out)
 	if err != nil {
 		return "", usage(fmt.Errorf("check: %w", err))
 	}
-	run := results.Run{Settings: workloads.Settings{Lock: "recorded"}, About: "checked as " + m.Name, Command: []string{"picklock", "check", h.File, "--model", m.Name}}
+	run := results.Run{Settings: workloads.Settings{Lock: "recorded"}, About: "checked as " + m.Name, Command: flags.again(h.File)}
+	if flags.model == "" {
+		run.Command = append(run.Command, "--model", m.Name)
+	}
 	if err := results.WriteAll(dir, run, v, eventsOf(h), nil); err != nil {
 		return "", err
 	}
