@@ -15,6 +15,7 @@ const maxJUnit = 20
 // broken property that was required fails; one that was not, or that is
 // unknown, is skipped with the reason, for it proves nothing and decides nothing.
 func JUnit(w io.Writer, run Run, v checker.Verdict) error {
+	run.NoLock = run.NoLock || v.Stats.NoLock
 	s := JUnitSuite{Name: "picklock." + firstNonEmpty(clip(run.Lock, 200), "unnamed"), Time: fmt.Sprintf("%.3f", float64(v.Stats.Duration)/1e9)}
 	if !run.Started.IsZero() {
 		s.Timestamp = run.Started.UTC().Format("2006-01-02T15:04:05")

@@ -121,6 +121,7 @@ type anomalyView struct {
 // people ask: what was tested, did it hold and why not, when, which properties,
 // what broke and how, how much, and how to see it again.
 func Report(w io.Writer, run Run, v checker.Verdict, events []history.Event, effects []history.Effect) error {
+	run.NoLock = run.NoLock || v.Stats.NoLock
 	t := newTimeline(run, events, effects)
 	causes := rootCauses(run, v)
 	ordered := deepestFirst(v)

@@ -21,6 +21,7 @@ const maxSummed = 6
 // report may be empty. Nothing from the history reaches the terminal
 // unfiltered.
 func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool) error {
+	run.NoLock = run.NoLock || v.Stats.NoLock
 	p := paint(color)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", p.sign(v.Valid), p.bold(headline(run, v)))

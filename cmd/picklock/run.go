@@ -206,7 +206,6 @@ type judged struct {
 // where none was written.
 func report(path string, run results.Run, v checker.Verdict, on failOn, asJSON bool) error {
 	var err error
-	run.NoLock = run.NoLock || v.Stats.NoLock
 	if asJSON {
 		j := judged{Verdict: v, Lock: run.Lock, Seed: run.Seed, Report: path, CutShort: run.CutShort}
 		j.Bugs, j.Hazards, j.Resource = v.Failures()
