@@ -56,7 +56,7 @@ func TestLeaseWords(t *testing.T) {
 		{1e9, renew(2.2e9, 2.3e9), 2.25e9, "; its lease of 1 s had 950 ms left"}, // under way
 		{1e9, renew(2.3e9, 2.4e9), 2.25e9, "; its lease of 1 s had ended 250 ms before"},
 	} {
-		g := grant{lease: c.lease, since: 1e9, okT: 1.1e9}
+		g := grant{lock: &lock{}, lease: c.lease, since: 1e9, okT: 1.1e9}
 		if c.renewal != nil {
 			g.addRenewal(*c.renewal)
 		}
