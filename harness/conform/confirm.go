@@ -30,7 +30,7 @@ func confirms(ctx context.Context, t *checkRun) error {
 	wait := 2*max(t.TTL, time.Duration(a.Lease)*time.Millisecond) + time.Second
 	b, err := next.ask(ctx, lock.Request{Op: "acquire", Key: t.key("k"), Timeout: wait.Milliseconds()}, wait+2*lock.Grace(t.TTL))
 	if _, silent := asProblem(err); silent || err == nil && !b.ok() {
-		return skip("its lease did not end while it held the lock")
+		return skip(notGranted)
 	}
 	if err != nil {
 		return err

@@ -65,6 +65,11 @@ type skip string
 
 func (s skip) Error() string { return string(s) }
 
+// partly is what is in order, if not all that a check asks could be tried, and why not.
+type partly string
+
+func (p partly) Error() string { return string(p) }
+
 // Run makes all checks, one after the other, and passes on what each found. The error is
 // that of ctx, or of this machine. No process of the program's is left when it returns.
 func Run(ctx context.Context, cfg Config, found func(Result)) error {
@@ -121,9 +126,12 @@ func (b *bench) try(ctx context.Context, c check, r *Result) error {
 		r.Outcome, r.Problems = Wrong, append(r.Problems, p)
 	}
 	var why skip
+	var part partly
 	switch p, wrong := asProblem(err); {
 	case wrong:
 		r.Outcome, r.Problems = Wrong, append(r.Problems, p)
+	case errors.As(err, &part):
+		r.About = string(part)
 	case errors.As(err, &why) && r.Outcome == OK:
 		r.Outcome, r.Why = NotTried, string(why)
 	case err != nil && why == "":

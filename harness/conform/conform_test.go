@@ -72,12 +72,13 @@ var mistakes = map[string]map[string]string{
 	"watchdog":                   {}, // right, and renews by itself
 	"cancels":                    {}, // right, and can be cancelled
 	"cancels-never":              {"cancel": "was cancelled after 500ms, and answered"},
-	"cancels-as-time-out":        {"cancel": `"error\": \"timeout`},
+	"cancels-as-time-out":        {"cancel": `"error": "timeout"`},
 	"cancels-and-keeps":          {"cancel": "another client could not have the lock"},
 	"reopens":                    {}, // right, and can be opened once more
 	"reopens-once":               {"reopen": "it refused to be opened once more"},
 	"reopens-otherwise":          {"reopen": "it declares something else"},
 	"reopens-and-keeps":          {"reopen": "it kept what it had held before"},
+	"reopens-and-sleeps":         {"reopen": "was not granted it; one that asked after that was"},
 	"watchdog-dies":              {"watchdog": "another client was granted what it held"},
 	"watchdog-forgets":           {"watchdog": "did not hold the lock any more 6s after"},
 	"babbles":                    {"open": `it wrote "what is the matter?" instead of answering open`, "stdout": `it wrote "what is the matter?"`},
@@ -179,7 +180,8 @@ func TestMistakes(t *testing.T) {
 
 // TestNoSuchProgram: the command itself may be wrong.
 func TestNoSuchProgram(t *testing.T) {
-	for command, remedy := range map[string]string{"no-such-lock": "the shell does not find", "sh -c 'exit 3'": "catch what goes wrong"} {
+	for command, remedy := range map[string]string{"no-such-lock": "the shell does not find", "sh -c 'exit 3'": "catch what goes wrong",
+		"python3 /no/such/lock.py": "a file is missing", "/etc/passwd": "make it executable"} {
 		var all []Result
 		if err := Run(t.Context(), Config{Command: command, TTL: time.Second}, func(r Result) { all = append(all, r) }); err != nil {
 			t.Fatal(err)

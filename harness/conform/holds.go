@@ -36,7 +36,7 @@ func holds(ctx context.Context, t *checkRun) error {
 	wait := 2*max(t.TTL, time.Duration(a.Lease)*time.Millisecond) + time.Second
 	b, err := next.ask(ctx, lock.Request{Op: "acquire", Key: t.key("k"), Timeout: wait.Milliseconds()}, wait+2*lock.Grace(t.TTL))
 	if _, silent := asProblem(err); silent || err == nil && !b.ok() {
-		return nil // its lease did not end while it held the lock
+		return partly("it says that it holds what it has; " + notGranted + ", so what it says then was not tried")
 	}
 	if err != nil {
 		return err
@@ -46,6 +46,9 @@ func holds(ctx context.Context, t *checkRun) error {
 	}
 	return err
 }
+
+// notGranted is why a check cannot be tried of what a client has lost. The lock may have no lease, be renewed by itself, or not have woken the other client.
+const notGranted = "no other client was granted the lock while it had it"
 
 // holding asks whether the program holds a key.
 func (p *program) holding(ctx context.Context, key string) (held bool, line []byte, err error) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -229,8 +230,14 @@ func (p *program) ask(ctx context.Context, r lock.Request, within time.Duration)
 // ended is the problem that it has ended.
 func (p *program) ended(when string) Problem {
 	remedy := `catch what goes wrong and answer "ok":false with the reason, "definite":true if it certainly had no effect`
-	if strings.Contains(p.exit.Error(), "exit status 127") {
+	status := p.exit.Error()
+	switch {
+	case strings.Contains(status, "exit status 127"):
 		remedy = "look at the command: the shell does not find a program"
+	case strings.Contains(status, "exit status 126"):
+		remedy = "look at the command: the shell may not start that program; make it executable, or name its interpreter before it"
+	case strings.Contains(p.errs.String(), "No such file or directory"), strings.Contains(p.errs.String(), "Cannot find module"):
+		remedy = "look at the command, and at what its last words name: a file is missing"
 	}
 	return Problem{fmt.Sprintf("it ended (%v) %s%s", p.exit, when, p.words()), remedy}
 }
@@ -314,6 +321,9 @@ func quote(line []byte) string {
 	const most = 200
 	if len(line) > most {
 		return fmt.Sprintf("%q...", line[:most])
+	}
+	if text := string(line); strings.HasPrefix(text, "{") && strconv.CanBackquote(text) { // JSON in quotes is hard to read
+		return text
 	}
 	return fmt.Sprintf("%q", line)
 }

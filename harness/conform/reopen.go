@@ -16,11 +16,11 @@ func reopens(ctx context.Context, t *checkRun) error {
 		return skip(`it does not declare "reopens":true, with which a hunt starts no new process after a fault on its client`)
 	}
 	const remedy = `at an open that is not the first, drop all that was opened before, its watchdogs too, and open anew; or leave "reopens":true out of the answer to open`
-	programs, err := t.openedAll(ctx, 2)
+	programs, err := t.openedAll(ctx, 3)
 	if err != nil {
 		return err
 	}
-	p, other := programs[0], programs[1]
+	p, other, third := programs[0], programs[1], programs[2]
 	held, err := p.granted(ctx, t.key("k1"))
 	if err != nil {
 		return err
@@ -59,8 +59,12 @@ func reopens(ctx context.Context, t *checkRun) error {
 	if _, silent := asProblem(err); err != nil && !silent {
 		return err
 	}
-	if err != nil || !b.ok() {
-		return Problem{fmt.Sprintf("opened once more, it kept what it had held before for %v and longer", wait), remedy}
+	if err == nil && b.ok() {
+		return nil
 	}
-	return nil
+	if a, err := third.ask(ctx, lock.Request{Op: "acquire", Key: t.key("k1"), Timeout: t.TTL.Milliseconds()}, answerWithin); err == nil && a.ok() {
+		return Problem{fmt.Sprintf("opened once more, it dropped what it had held before, and a client that had waited for that for %v was not granted it; one that asked after that was", wait),
+			"have clients that wait look again when a lease can have ended: no message may come of that"}
+	}
+	return Problem{fmt.Sprintf("opened once more, it kept what it had held before for %v and longer", wait), remedy}
 }

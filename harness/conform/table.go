@@ -21,7 +21,7 @@ var checks = []check{
 	{"token", "tokens are there as declared, and rise", []string{"declares", "release"}, tokens},
 	{"lease", "leases are there as declared", []string{"declares", "acquire"}, leases},
 	{"since", "a lease says since when, on CLOCK_MONOTONIC in ns", []string{"acquire"}, since},
-	{"renew", "a renewal starts the lease anew", []string{"declares", "acquire"}, renews},
+	{"renew", "a renewal is answered, and says how long the lease lasts from then on", []string{"declares", "acquire"}, renews},
 	{"watchdog", "what it renews by itself stays its own for longer than the lease", []string{"declares", "release"}, watches},
 	{"kind", "as many can hold it at once as its kind says", []string{"declares", "acquire"}, kinds},
 	{"time-out", "who waits in vain says so when timeout_ms is over", []string{"kind"}, timesOut},

@@ -84,6 +84,9 @@ def acquire(key, timeout_ms, cancel_ms):
             if wrong("lease-negative"):
                 grant["lease_ms"] = -ttl
             return grant
+        if wrong("reopens-and-sleeps"):
+            time.sleep(max(0, end - seconds()))
+            return {"ok": False, "error": "timeout", "definite": True}
         if seconds() > cancelled:
             if wrong("cancels-and-keeps"):
                 change(key, lambda of: of.update(next=client))
