@@ -50,7 +50,7 @@ func TestSummary(t *testing.T) {
 	if !strings.Contains(summary(t, s, true), "\x1b[31m✗\x1b[0m") {
 		t.Error("no colour though asked for")
 	}
-	if u := summary(t, nothingContested(), false); !strings.Contains(u, "? UNKNOWN. Nothing is proved about the etcd lock") || !strings.Contains(u, "missing: the fault clock was requested and never took effect") {
+	if u := summary(t, nothingContested(), false); !strings.Contains(u, "? UNKNOWN. It is not proved that the etcd lock keeps its promises under ") || !strings.Contains(u, "missing: the fault clock was requested and never took effect") {
 		t.Errorf("unknown:\n%s", u)
 	}
 	lost := redisPaused(1)
