@@ -127,8 +127,8 @@ func (g *grant) waitedUntil() (since int64, last *grant) {
 				freed = satAdd(asked[len(asked)-1].endT, o.lease)
 			}
 		}
-		if o.release != nil {
-			freed = min(freed, o.release.invT)
+		if r := o.release; r != nil && r.endT <= g.okT { // else it may be carried out still
+			freed = min(freed, r.invT)
 		}
 		if last == nil || freed > since {
 			since, last = max(since, freed), o
@@ -162,7 +162,7 @@ func (c lateCount) freedEvidence(asMuch bool) []int32 {
 	case g == nil, asMuch:
 		return nil
 	case g.release != nil && g.release.invT == c.sent && g.release.inv >= 0:
-		return []int32{g.ok, g.release.inv}
+		return []int32{g.ok, g.release.inv, g.release.comp}
 	default:
 		return []int32{g.ok, g.promiseEvidence(g.promised - 1)}
 	}

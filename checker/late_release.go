@@ -42,11 +42,18 @@ func (w *wrongReleases) besideGrant(e earlyPair, suspect *part) *op {
 	}
 	for _, o := range slices.Backward(newer.lock.releasedBefore(victim.okT)) {
 		other := o.process != victim.process && o.grant != newer
-		if other && o.typ == tOK && o.grant != nil && o.endT > victim.lo && o.ofEnded() && newer.lo-max(o.endT, newer.invT) <= prompt {
+		if other && o.typ == tOK && o.grant != nil && o.endT > victim.lo && (o.ofEnded() || o.outlasts() && o.endT <= newer.okT) && newer.lo-max(o.endT, newer.invT) <= prompt {
 			return o
 		}
 	}
 	return nil
+}
+
+// outlasts says that a release was under way for a quarter of the lease at least, and answered when the lease was over that it gives back: it may have been
+// carried out after that.
+func (o *op) outlasts() bool {
+	g := o.grant
+	return g.lease > 0 && g.promised <= o.endT && o.endT-o.invT >= g.lease/4
 }
 
 // delayed is such a release before a grant, and the fault that may have delayed it; nil for none.
