@@ -20,7 +20,7 @@ func delayedRelease(e earlyPair, suspect *part) *op {
 		return nil
 	}
 	o, _ := e.older[0].freedLate(func(*op) []*fault { return []*fault{suspect.fault} })
-	if o != nil && suspect.fault.keepsBack(o, e.newer.okT) {
+	if o != nil && suspect.keepsBack(o, e.newer.okT) {
 		return nil
 	}
 	return o

@@ -41,6 +41,7 @@ var bugs = []kept{
 	{"deletes-by-pattern", "hunt none", "granted-early"},
 	{"downgrade-in-two-steps", "hunt pause:client", "granted-early"},
 	{"entry-keeps-lease", "hunt none", "granted-early"},
+	{"entry-of-the-lost", "hunt none", "granted-early"},
 	{"expires-from-first-try", "hunt none", "expired-grant"},
 	{"extends-blindly", "late-renewal", "false-belief"},
 	{"extensions-add-up", "hunt kill:client", "deadlock"},
@@ -110,7 +111,7 @@ var generic = []string{
 }
 
 // noMutex are the bugs of locks of other kinds. They are run without fencing: their clients write nothing.
-var noMutex = []string{"counts-readers", "downgrade-in-two-steps", "entry-keeps-lease", "inner-release-frees", "permit-comes-back", "permit-counted-before", "permit-of-another", "permit-renewed-in-vain", "permits-end-together", "reader-frees-all", "reader-renews-all", "readers-share-lease"}
+var noMutex = []string{"counts-readers", "downgrade-in-two-steps", "entry-keeps-lease", "entry-of-the-lost", "inner-release-frees", "permit-comes-back", "permit-counted-before", "permit-of-another", "permit-renewed-in-vain", "permits-end-together", "reader-frees-all", "reader-renews-all", "readers-share-lease"}
 
 // menagerie builds the seeded bugs's program and says which bugs have a control of their own.
 func menagerie(t *testing.T) (seeded string, own map[string]bool) {

@@ -22,6 +22,10 @@ func kindWorkloads(t Target) [][]string {
 				"acquire, read, work 0.6 leases, acquire, work 0.7 leases, write, release, release",
 				"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
 				"await B granted or 3 leases, acquire, read, write, release"},
+			[]string{"enters-lost", // A enters once more when its lease is over and B has the lock
+				"acquire, read, work 1.2 leases, acquire, work 0.3 leases, write, release, release",
+				"await A granted or 3 leases, acquire, read, work 0.8 leases, write, release",
+				"await B granted or 3 leases, acquire, read, write, release"},
 			[]string{"enters-before", // A's section follows one that A had entered twice, and is longer than the lease
 				"acquire, acquire, read, release, release, acquire, read, work 1.3 leases, write, release",
 				"await after A's 3rd acquire or 3 leases, acquire, read, work 0.3 leases, write, release",

@@ -20,6 +20,18 @@ if mine == 0 and ARGV[3] == "again" then return 0 end
 redis.call("hincrby", KEYS[1], ARGV[1], 1)
 if mine == 0 then redis.call("pexpire", KEYS[1], ARGV[2]) end
 return 1`
+	enterBlindScript = `local mine = redis.call("hexists", KEYS[1], ARGV[1])
+if ARGV[3] == "again" then
+	if mine == 1 then
+		redis.call("hincrby", KEYS[1], ARGV[1], 1)
+		redis.call("pexpire", KEYS[1], ARGV[2])
+	end
+	return 1
+end
+if redis.call("exists", KEYS[1]) ~= mine then return false end
+redis.call("hincrby", KEYS[1], ARGV[1], 1)
+redis.call("pexpire", KEYS[1], ARGV[2])
+return 1`
 	leaveScript = `if redis.call("hexists", KEYS[1], ARGV[1]) == 0 then return 0 end
 if redis.call("hincrby", KEYS[1], ARGV[1], -1) <= 0 then redis.call("del", KEYS[1]) end
 return 1`
@@ -67,6 +79,12 @@ func init() {
 		name:  "entry-keeps-lease",
 		about: "a second entry promises a whole lease, and leaves the key to end with the first one's",
 		wrong: entered(enterOnceScript, leaveScript),
+		right: entered(enterScript, leaveScript),
+	})
+	plant(bug{
+		name:  "entry-of-the-lost",
+		about: "a holder that enters a reentrant lock once more is granted it although its lease is over and another client has it",
+		wrong: entered(enterBlindScript, leaveScript),
 		right: entered(enterScript, leaveScript),
 	})
 }
