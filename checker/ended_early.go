@@ -80,10 +80,15 @@ func (t *requestTimes) lastBefore(at int64) (last int64, ok bool) {
 }
 
 // quietBefore is for how long no client had asked for anything before the newer client was granted the lock, for which it had waited. There is no such time if
-// it is less than a quarter of the older lease, if that was not promised until then, or if a fault was on since it began.
+// it is less than a quarter of the older lease, if that was not promised until then, or if a fault was on since it began, or another grant was given back before the newer client asked.
 func (l *faultLog) quietBefore(e earlyPair, requests func() *requestTimes) (quiet int64, ok bool) {
 	older, newer := e.older[0], e.newer
 	if e.renewed || e.covered || newer.inv < 0 || newer.watchdog || !newer.lock.mutex() || !older.promisedBeyond(e.from) {
+		return 0, false
+	}
+	// One that asked after a release which freed the lock may have been slow. One that waited then would have been let in at once.
+	freeing := func(o *op) bool { return o.grant != older && o.typ != tFail && o.endT > older.lo && o.invT < newer.invT }
+	if slices.ContainsFunc(newer.lock.releasedBefore(newer.okT), freeing) {
 		return 0, false
 	}
 	last, ok := requests().lastBefore(newer.okT)

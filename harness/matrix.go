@@ -89,7 +89,7 @@ func (o MatrixOptions) Cells() ([]scenarios.Cell, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, errors.New("no scenario applies to these locks in these fencing modes (see picklock list scenarios)")
+		return nil, errors.New("no scenario applies to these locks in these fencing modes: a scenario runs on the locks that its locks name, \"*\" for your own, and in the modes that its fencing names (see picklock list scenarios)")
 	}
 	return out, nil
 }

@@ -206,7 +206,7 @@ func (h *Search) implied(workload string, triggered []scenarios.TriggeredFault) 
 	}
 	for _, st := range triggered {
 		if slices.ContainsFunc(h.breaking[h.faultKey(workload, st)], h.reproducible) {
-			return fmt.Sprintf("%s breaks the lock by itself", st.Fault.Text)
+			return fmt.Sprintf("with %s alone the lock broke", st.Fault.Text)
 		}
 	}
 	return ""

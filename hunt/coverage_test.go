@@ -60,7 +60,7 @@ func TestCoverageAddsUp(t *testing.T) {
 	for _, u := range r.Uncovered {
 		seen[u.What+": "+u.Why] = true
 	}
-	for _, want := range []string{WasInfeasible + ": clock: A +750ms: no clock here", WasImplied + ": pause: A breaks the lock by itself"} {
+	for _, want := range []string{WasInfeasible + ": clock: A +750ms: no clock here", WasImplied + ": with pause: A alone the lock broke"} {
 		if !seen[want] {
 			t.Errorf("no reason %q in %v", want, seen)
 		}

@@ -168,6 +168,7 @@ func TestInnerUsage(t *testing.T) {
 	for name, o := range map[string]locktest.Options{
 		"nothing": {}, "builtin": {Cluster: "etcd"}, "both": {Cluster: "redis", Servers: []string{"127.0.0.1:1"}}, "fencing": {Cluster: "redis", Fencing: "wishful"},
 		"scenario": {Cluster: "redis", Scenarios: []string{"nope"}}, "expect": {Cluster: "redis", Expect: map[string][]string{"run": {"deadlock"}}},
+		"faults": {Cluster: "none", Scenarios: []string{}, Faults: []string{"puase:holder"}},
 	} {
 		t.Run(name, func(t *testing.T) { locktest.Run(t, openMine, o) })
 	}
@@ -204,7 +205,7 @@ func TestFailures(t *testing.T) {
 			`unknown anomaly "stale-wirte": did you mean stale-write?`, "depth 3: want 1 or 2", "a hunt of 1ms: want 1s at least", "a hunt of 1h0m0s: want 1s at least",
 		}, []string{"--- PASS"}},
 		"TestInnerUsage": {false, []string{
-			"what does the lock run on?", "set Options.Builtin to builtin.Run", "either Options.Cluster or Options.Servers", `unknown fencing "wishful"`, `unknown scenario "nope"`, `something is expected of "run"`,
+			"what does the lock run on?", "set Options.Builtin to builtin.Run", "either Options.Cluster or Options.Servers", `unknown fencing "wishful"`, `unknown scenario "nope"`, `something is expected of "run"`, `unknown fault "puase"`,
 		}, []string{"--- PASS"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -133,7 +133,8 @@ func (c *client) acquireWith(ctx context.Context, key, mode string, take func(co
 	c.grants++
 	h := &holding{c: c, grant: g, id: fmt.Sprintf("%s.%d", c.cfg.Process, c.grants), lost: make(chan struct{}), granted: c.grantedAt(sent, answered)}
 	e.Type, e.Grant, e.Token, e.Since, e.Lease = history.OK, h.id, g.Token, c.since(g.Since), int64(g.Lease)
-	e.Expired, e.Watchdog, e.Lingers, e.Notifies = g.Expired, c.info.Watchdog && !g.Unrenewed, c.info.Lingers, c.info.Notifies
+	e.Expired, e.Watchdog, e.Lingers = g.Expired, c.info.Watchdog && !g.Unrenewed, c.info.Lingers
+	e.Notifies = c.info.Notifies && !c.cfg.IgnoreLost // a notice that is not heard is not missing
 	c.emit(e)
 	h.until.Store(g.Since + int64(g.Lease))
 	var wctx context.Context

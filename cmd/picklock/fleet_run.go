@@ -50,7 +50,7 @@ func fleetRunCommand() *cobra.Command {
 
     name: nightly
     tasks:
-      - hunt:   {locks: [redis, etcd], fencing: [none, read-write], duration: 10m}
+      - hunt:   {locks: [redis-lua, etcd], fencing: [none, read-write], duration: 10m}
       - matrix: {locks: [redis], scenarios: [pause-holder, delayed-write]}
       - run:    {locks: [etcd], faults: [all], fencing: [read-write], duration: 1m, count: 10}
 

@@ -179,7 +179,8 @@ func replayRunner(ctx context.Context, o harness.ScenarioOptions, runtimeName, c
 			return v, false, dropped, err
 		}
 		judged, why := want.Judge(x.Verdict, nil)
-		if dropped = discardOf(x); judged == checker.Unknown && dropped.why == "" {
+		dropped = discardOf(x)
+		if judged == checker.Unknown && dropped.why == "" && !want.Misses(x.Verdict) { // all went as planned: what does not show then is a miss
 			dropped.why = cmp.Or(why, undecided)
 		}
 		return x.Verdict, judged == checker.True, dropped, nil

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/testkit"
@@ -53,7 +54,12 @@ func TestServersOfAnotherVersion(t *testing.T) {
 			if err := c.Restart(t.Context(), leader, false); err != nil {
 				t.Error(err)
 			}
-			if err := c.Healthy(t.Context()); err != nil {
+			// The others may be electing a leader still when the one that was started again answers.
+			err = c.Healthy(t.Context())
+			for end := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(end); err = c.Healthy(t.Context()) {
+				time.Sleep(50 * time.Millisecond)
+			}
+			if err != nil {
 				t.Error(err)
 			}
 		})
