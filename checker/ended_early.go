@@ -87,7 +87,9 @@ func (l *faultLog) quietBefore(e earlyPair, requests func() *requestTimes) (quie
 		return 0, false
 	}
 	// One that asked after a release which freed the lock may have been slow. One that waited then would have been let in at once.
-	freeing := func(o *op) bool { return o.grant != older && o.typ != tFail && o.endT > older.lo && o.invT < newer.invT }
+	freeing := func(o *op) bool {
+		return o.grant != older && o.typ != tFail && o.endT > older.lo && o.invT < newer.invT
+	}
 	if slices.ContainsFunc(newer.lock.releasedBefore(newer.okT), freeing) {
 		return 0, false
 	}
