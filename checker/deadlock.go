@@ -152,7 +152,7 @@ func (an *analysis) brokenFor() brokenFor {
 // were given up meanwhile may be carried out when all is well again, and each may be granted the lock
 // after the one before it.
 func busy(an *analysis, k *lock, broken []interval) []interval {
-	return busyBy(an, k, broken, func(g *grant) interval { return interval{g.lo, g.heldUntil()} })
+	return busyBy(an, k, broken, (*grant).mayHold)
 }
 
 // busyBy is busy where hold says when a grant can have had the lock.
@@ -192,6 +192,9 @@ func (k *lock) held(hold func(*grant) interval) []interval {
 	}
 	return out
 }
+
+// mayHold is when a grant can have had the lock.
+func (g *grant) mayHold() interval { return interval{g.lo, g.heldUntil()} }
 
 // heldUntil is the latest instant at which a grant can still have had the lock. A hold without a lease
 // need not end if its client asked for the lock again and had never given it back.

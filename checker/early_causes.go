@@ -3,7 +3,7 @@ package checker
 // reason is why an early grant came.
 type reason struct {
 	cause string
-	words string  // added to what is said
+	words string  // added to the explanation
 	refs  []int32 // the events that show it
 	blame *blamed // which faults had a part in it; nil: those that are suspected of an early grant
 }
@@ -42,7 +42,7 @@ func (c *earlyCase) explain() {
 	}
 }
 
-// add says why.
+// add makes it the cause.
 func (c *earlyCase) add(why reason) {
 	c.a.Cause = why.cause
 	c.a.Explanation += why.words

@@ -17,7 +17,7 @@ func judgeExclusion(an *analysis, found map[string]int) Property {
 	case len(an.tokens.joint) > 0:
 		return Property{Valid: Unknown, Required: true, Why: contention(an) + "; no grant is proved early, and the tokens are out of order unless two clients held the lock at once"}
 	case held == 0:
-		return Property{Valid: Unknown, Why: "of no grant can be said how long it had to last: " + an.uncertainWords()}
+		return Property{Valid: Unknown, Why: "how long a grant had to last is not known of any: " + an.uncertainWords()}
 	case asked == 0:
 		return Property{Valid: Unknown, Why: contention(an) + "; nobody asked for the lock while another client held it for certain, so nothing was tried"}
 	}

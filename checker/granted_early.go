@@ -35,7 +35,7 @@ func findGrantedEarly(an *analysis) []Anomaly {
 	return out
 }
 
-// earlyCase is a grant that came while an older lease had time left, and what is said about it so far.
+// earlyCase is a grant that came while an older lease had time left, and the anomaly that is made of it.
 type earlyCase struct {
 	earlyPair
 	an       *analysis

@@ -67,11 +67,11 @@ func keptForGood(an *analysis) string {
 		if len(unknown) == 0 {
 			continue
 		}
-		held := k.held(func(g *grant) interval { return interval{g.lo, g.heldUntil()} })
+		held := k.held((*grant).mayHold)
 		sortBy(held, func(s interval) int64 { return s.from })
 		for _, w := range waitsInVain(an, k, broken, held, newRequests(k, an.brokenFor(), an.opt.Bound, pollGap(an.opt.Bound))) {
 			if lost := lastBy(unknown, w.to); lost != nil && k.grantedBy(w.from) == len(k.grants) {
-				return fmt.Sprintf("%s waited %s for the lock %s, and got it no more: the acquire of %s at %s has no known outcome, and may have taken the lock, which has no lease that would end",
+				return fmt.Sprintf("%s waited %s for the lock %s, and was not granted it: the acquire of %s at %s has no known outcome, and may have taken the lock, which has no lease that would end",
 					w.ops[0].process, dur(w.to-w.from), k.name, lost.process, format.Instant(lost.invT))
 			}
 		}

@@ -59,7 +59,7 @@ func TestWhy(t *testing.T) {
 		{"all is well", contested, Liveness, "2 grants; a lock that nobody held was never refused for longer than 5 s"},
 		{"served meanwhile", contested + "0.130-0.900 nemesis pause c1\n", Liveness, "1 grant since the last fault began, and every client that asked was granted the lock before that was healed"},
 		{"no lease", noLease, "", "tokens not judged: the lock gives no tokens"},
-		{"no lease, and harmed", harmed, "", "exclusion not judged: of no grant can be said how long it had to last: none promises a lease, and a fault was on that can have ended it; tokens not judged: the lock gives no tokens"},
+		{"no lease, and harmed", harmed, "", "exclusion not judged: how long a grant had to last is not known of any: none promises a lease, and a fault was on that can have ended it; tokens not judged: the lock gives no tokens"},
 		{"one lease of two", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-1.4 c2 acquire c2.1 ?\n1.5-2.5 c2 acquire c2.2 since=1.5 lease=0.5\n", Exclusion,
 			"2 grants, 1 contested; 1 request made while another client held the lock for certain, and none was granted before that was over; of 1 grant nothing says how long it had to last once it was learnt of"},
 		{"nobody asked", "0.1-0.2 c1 acquire c1.1 lease=1\n1.3-1.4 c2 acquire c2.1", Exclusion,
