@@ -27,6 +27,10 @@ type Options struct {
 	// Session: bound to a session that the client library keeps up, so that a
 	// loss closes Grant.Lost; otherwise the lease just runs out.
 	Session bool
+	// HealLate heals the link of a holder that was cut off only when its Grant.Lost has closed:
+	// what its library sends on a loss could free another client's lock otherwise. Of session
+	// locks only.
+	HealLate bool
 	// Cut is what an acquire must end with when its request went out and the way
 	// back is cut: Unknown, Definite, or "" where both are honest.
 	Cut string
