@@ -101,6 +101,7 @@ func (l *faultLog) weigh(meetings []meeting, stakeOf func(meeting) *stake, rank 
 		left = unexplained(meetings, out, rank)
 	}
 	explained := len(meetings) - len(left)
+	left = l.soonAfter(meetings, out, left, rank, run)
 	for _, kind := range order {
 		if habit != nil && habit(these(meetings, left), kinds[kind]) {
 			for _, i := range left {
@@ -284,7 +285,7 @@ func newSuspects(an *analysis) suspects {
 	if len(an.faults.list) == 0 {
 		return s
 	}
-	var early, tokens []meeting
+	var early []meeting
 	wrong := an.overlaps.wrong
 	for _, e := range an.overlaps.early {
 		early = append(early, meeting{e.older, e.newer, e.from})
@@ -301,17 +302,14 @@ func newSuspects(an *analysis) suspects {
 			s.early[m.newer] = s.early[before.newer]
 		}
 	}
-	for _, k := range an.locks {
-		for _, list := range [][]grantPair{an.tokens.regressed[k], an.tokens.reused[k], an.tokens.joint[k]} {
-			for _, p := range list {
-				tokens = append(tokens, meeting{[]*grant{p.older}, p.newer, p.newer.okT})
-			}
-		}
-	}
+	tokens, after := an.tokens.steps(an.locks)
 	for i, b := range an.faults.weigh(tokens, meeting.drawStake, rankToken, interval{an.began, an.last}, nil) {
 		if known, ok := s.tokens[tokens[i].newer]; !ok || known.suspect == nil {
 			s.tokens[tokens[i].newer] = b
 		}
+	}
+	for g, step := range after {
+		s.tokens[g] = s.tokens[step]
 	}
 	return s
 }
