@@ -39,7 +39,7 @@ type Consequence struct {
 // consequence.
 func (v Verdict) Groups() []Group {
 	g := grouping{v: v, parent: make([]int, len(v.Anomalies)), weak: make([]bool, len(v.Anomalies)),
-		pairs: map[pair][]int{}, newest: map[newestGrant]int{}, first: map[lockAnomaly]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}, misled: map[lockGrant]int{}}
+		pairs: map[pair][]int{}, newest: map[newestGrant]int{}, first: map[lockAnomaly]int{}, reasons: map[lockReason]int{}, stale: map[int64]int{}, freed: map[lockGrant]int{}, misled: map[lockGrant]int{}}
 	return g.groups()
 }
 
@@ -63,6 +63,22 @@ type lockAnomaly struct{ key, name string }
 
 type lockGrant struct{ key, grant string }
 
+// lockReason is an anomaly of a lock with what is known of how it came about: the cause, and the fault that is suspected.
+type lockReason struct {
+	lockAnomaly
+	cause, fault string
+	begin        int64 // of the fault
+}
+
+// reason is that of an anomaly of this lock and kind which came about as a did. It is false if nothing is known of that.
+func (a *Anomaly) reason(kind string) (lockReason, bool) {
+	r := lockReason{lockAnomaly: lockAnomaly{a.Key, kind}, cause: a.Cause}
+	if a.Suspect != nil {
+		r.fault, r.begin = a.Suspect.Fault, a.Suspect.Begin
+	}
+	return r, r.cause != "" || r.fault != ""
+}
+
 // newestGrant is a grant that was the newer one of an anomaly of that name.
 type newestGrant struct {
 	lockGrant
@@ -75,12 +91,13 @@ type grouping struct {
 	parent []int  // position of the anomaly that led to this one; -1: none
 	weak   []bool // that it did is likely only
 	// Where to look for a cause: by the two grants that met, and by the lock.
-	pairs  map[pair][]int
-	newest map[newestGrant]int // early and double grants, and falling tokens, by the newer of the grants
-	first  map[lockAnomaly]int // of each kind the first of each lock
-	stale  map[int64]int       // stale writes by their sequence number
-	freed  map[lockGrant]int   // wrong releases by the grant that was released
-	misled map[lockGrant]int   // the first false belief in each grant
+	pairs   map[pair][]int
+	newest  map[newestGrant]int // early and double grants, and falling tokens, by the newer of the grants
+	first   map[lockAnomaly]int // of each kind the first of each lock
+	reasons map[lockReason]int  // of each kind the first of each lock that came about so
+	stale   map[int64]int       // stale writes by their sequence number
+	freed   map[lockGrant]int   // wrong releases by the grant that was released
+	misled  map[lockGrant]int   // the first false belief in each grant
 }
 
 // maxPaired bounds the pairs of one anomaly: a semaphore's can be of many grants.
@@ -159,6 +176,11 @@ func (g *grouping) attach(i int) {
 		}
 	}
 	of := lockAnomaly{a.Key, a.Name}
+	if r, ok := a.reason(a.Name); ok {
+		if at, known := g.reasons[r]; !known || a.Time < g.v.Anomalies[at].Time {
+			g.reasons[r] = i
+		}
+	}
 	if _, ok := g.first[of]; !ok {
 		g.first[of] = i
 	}
@@ -183,6 +205,12 @@ func (g *grouping) causeOf(a *Anomaly) (at int, weak, ok bool) {
 			if len(a.Grants) > 0 {
 				at, ok = g.freed[lockGrant{a.Key, a.Grants[0]}]
 			}
+		case SameReason:
+			var r lockReason
+			if r, ok = a.reason(o.Anomalies[0]); ok {
+				at, ok = g.reasons[r]
+			}
+			ok = ok && g.v.Anomalies[at].Time <= a.Time
 		case SameLock, PerhapsByLock, PerhapsSince:
 			at, ok = g.first[lockAnomaly{a.Key, o.Anomalies[0]}]
 			ok = ok && (o.Link != PerhapsSince || g.v.Anomalies[at].Time <= a.Time)

@@ -39,6 +39,10 @@ func TestGroups(t *testing.T) {
 		}
 		return Anomaly{Name: name, Property: property, Cause: cause, Key: "k0", Grants: strings.Fields(grants), Time: at}
 	}
+	of := func(a Anomaly, fault string, begin int64) Anomaly {
+		a.Suspect = &Suspect{Fault: fault, On: OnServer, Begin: begin}
+		return a
+	}
 	for _, c := range []struct {
 		name string
 		list []Anomaly
@@ -130,6 +134,19 @@ func TestGroups(t *testing.T) {
 		{"a token that is smaller than one and equal to another", []Anomaly{
 			in("token-regression", "went-back", "b.1 c.1", 2), in("token-reuse", "went-back", "a.1 c.1", 2), in("granted-early", "granted-early", "b.1 c.1", 2), in("token-reuse", "", "c.1 d.1", 3),
 		}, []string{"token-regression/went-back 1 > token-reuse 1", "token-reuse 1", "granted-early/granted-early 1"}},
+		{"a token that is only equal to another, after the counter went back", []Anomaly{
+			in("token-regression", "went-back", "b.1 c.1", 2), in("token-reuse", "went-back", "b.1 d.1", 3),
+		}, []string{"token-regression/went-back 1 > token-reuse 1"}},
+		{"a token that is only equal to another, and nothing is known of either", []Anomaly{
+			in("token-regression", "", "b.1 c.1", 2), in("token-reuse", "", "b.1 d.1", 3),
+		}, []string{"token-regression 1", "token-reuse 1"}},
+		{"a token that is only equal to another, before the counter went back", []Anomaly{
+			in("token-regression", "went-back", "b.1 c.1", 4), in("token-reuse", "went-back", "b.1 d.1", 3),
+		}, []string{"token-regression/went-back 1", "token-reuse/went-back 1"}},
+		{"a token that is only equal to another, by the same failure", []Anomaly{
+			of(in("token-regression", "", "b.1 c.1", 2), "kill", 1), of(in("token-reuse", "", "b.1 d.1", 3), "kill", 1), of(in("token-reuse", "", "b.1 e.1", 3), "powerloss", 1),
+			of(in("token-regression", "", "b.1 f.1", 3), "kill", 3), of(in("token-reuse", "", "b.1 g.1", 5), "kill", 4),
+		}, []string{"token-regression 2 > token-reuse 1", "token-reuse 1", "token-reuse 1"}},
 		{"the wrong grant of another client with a smaller token", []Anomaly{
 			in("token-regression", "", "a.1 b.1", 1), in("granted-early", "granted-early", "a.1 b.1", 1), in("two-holders", "granted-early", "c.1 b.1", 2),
 		}, []string{"token-regression 1", "granted-early/granted-early 1 > two-holders 1"}},

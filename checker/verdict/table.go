@@ -63,6 +63,7 @@ const (
 	SameWrite                 // the stale write itself
 	SameRelease               // the grant that was released
 	SameLock                  // the lock
+	SameReason                // the lock, the cause, and the very fault that is suspected, where one of these is known
 	PerhapsByLock             // the lock, and no event says that this one led to it
 	PerhapsSince              // as PerhapsByLock, and it came first
 )
@@ -161,7 +162,7 @@ var table = []AnomalyInfo{
 		Causes: []Cause{counterBack, {Name: "or-overlap", Says: "a later grant carries the smaller token, or two clients held the lock at once", Bug: true, Precise: true}}},
 	{Name: "token-reuse", Property: Tokens, Depth: 5,
 		Doc:    "two grants carry the same token",
-		Causes: []Cause{counterBack}, From: []Origin{{SameNewest, []string{"token-regression"}}}},
+		Causes: []Cause{counterBack}, From: []Origin{{SameNewest, []string{"token-regression"}}, {SameReason, []string{"token-regression"}}}},
 	{Name: "stale-write", Property: Register, Depth: 8, Hazard: true, Causes: ofWrites,
 		Doc: "a write of an older grant was accepted after a newer grant had touched the resource"},
 	{Name: "lost-update", Property: Register, Depth: 9, Hazard: true, NoLock: true, Causes: ofWrites,
