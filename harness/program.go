@@ -79,17 +79,34 @@ func (p *programs) report(live, logs string) (warning string, err error) {
 	if len(p.failed) == 0 {
 		return "", nil
 	}
+	worst := p.worst()
+	text := worst.words() + lastOutput(live, logs, worst.name)
+	if p.through {
+		return text, nil
+	}
+	return "", fmt.Errorf("%w: %s", errPrograms, text)
+}
+
+// worst is the program that failed most often. p.mu is held, and one has failed.
+func (p *programs) worst() *programFailed {
 	var worst *programFailed
 	for _, f := range p.failed {
 		if worst == nil || cmp.Or(-cmp.Compare(f.times, worst.times), cmp.Compare(f.name, worst.name)) < 0 {
 			worst = f
 		}
 	}
-	text := fmt.Sprintf("%s's program failed %s: %s%s", worst.name, times(worst.times), worst.first, lastOutput(live, logs, worst.name))
-	if p.through {
-		return text, nil
-	}
-	return "", fmt.Errorf("%w: %s", errPrograms, text)
+	return worst
+}
+
+func (f *programFailed) words() string {
+	return fmt.Sprintf("%s's program failed %s: %s", f.name, times(f.times), f.first)
+}
+
+// why is the error of a run in which no program does what it should.
+func (p *programs) why() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return fmt.Errorf("%w: %s", errPrograms, p.worst().words())
 }
 
 func times(n int) string {

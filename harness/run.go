@@ -224,7 +224,7 @@ func (r *run) observe(e history.Event) {
 	}
 	r.driver.observe(e)
 	if r.programs.observe(e) {
-		r.workers.fail(errPrograms)
+		r.workers.fail(r.programs.why())
 	}
 	r.Observer.Event(e)
 }

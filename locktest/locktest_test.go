@@ -134,6 +134,16 @@ func TestInnerBroken(t *testing.T) {
 		locktest.Options{Cluster: "none", Scenarios: []string{"pause-holder"}})
 }
 
+func TestInnerNoTokens(t *testing.T) {
+	onlyInner(t)
+	locktest.Run(t, openMine, locktest.Options{Cluster: "redis", Fencing: "read-write", Scenarios: []string{}, Faults: []string{"none"}, Limit: 3 * time.Second})
+}
+
+func TestInnerHuntNoTokens(t *testing.T) {
+	onlyInner(t)
+	locktest.Hunt(t, openMine, locktest.HuntOptions{Cluster: "redis", Fencing: "read-write", Faults: []string{"none"}, Limit: 3 * time.Second})
+}
+
 // panicking is a lock with a bug in it.
 type panicking struct{ clients.Lock }
 
@@ -195,6 +205,8 @@ func TestFailures(t *testing.T) {
 		"TestInnerSecond":         {false, []string{"--- PASS: TestInnerSecond/pause-holder ", "--- FAIL: TestInnerSecond/pause-holder#01"}, nil},
 		"TestInnerPanics":         {false, []string{"--- FAIL: TestInnerPanics/pause-holder", "client A broke down:", "panic: out of luck in Acquire", "locktest_test.go:"}, nil},
 		"TestInnerPanicsAtOnce":   {false, []string{"--- FAIL: TestInnerPanicsAtOnce/pause-holder", "broke down:", "panic: out of luck in Open", "locktest_test.go:"}, nil},
+		"TestInnerNoTokens":       {true, []string{"no client ever got through", "the lock was said to give tokens, and this grant has none"}, []string{"lock bug", "false-rejection"}},
+		"TestInnerHuntNoTokens":   {true, []string{"no client ever got through", "the lock was said to give tokens, and this grant has none"}, []string{"lock bug", "false-rejection"}},
 		"TestInnerBroken":         {false, []string{"no luck today"}, nil},
 		"TestInnerNeverComes":     {false, []string{"run pause-holder: the test ended before it came to call 1 of locktest.Run or locktest.Hunt"}, nil},
 		"TestInnerHuntPanics":     {false, []string{"--- FAIL: TestInnerHuntPanics", "client A broke down:", "panic: out of luck in Acquire", "locktest_test.go:"}, nil},

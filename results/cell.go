@@ -99,7 +99,7 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 		return err
 	}
 	fmt.Fprintf(&b, "%s %s\n", p.cellSign(c), p.bold(fmt.Sprintf("%s on %s, fencing %s: %s", clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing, c.word())))
-	fmt.Fprintf(&b, "  expected: %s\n  found:    %s\n", clip(c.Expected, 300), c.found())
+	fmt.Fprintf(&b, "  expected: %s\n  found:    %s\n", firstNonEmpty(clip(c.Expected, 300), "the scenario says nothing of this lock"), c.found())
 	if c.Discarded > 0 {
 		fmt.Fprintf(&b, "  discarded: %s before: this machine was too busy\n", fmt.Sprintf("%d %s", c.Discarded, format.Noun(c.Discarded, "run", "runs")))
 	}
@@ -122,9 +122,12 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 	return err
 }
 
-// word says what the lock did and whether that was expected.
+// word says what the lock did and whether that was expected, if anything was.
 func (c Cell) word() string {
 	did := firstNonEmpty(c.Class.Title(), map[checker.Validity]string{checker.True: "pass", checker.False: "fail", checker.Unknown: "unknown"}[c.Valid])
+	if c.Expected == "" && c.Met != checker.Unknown {
+		return did
+	}
 	switch c.Met {
 	case checker.True:
 		return did + ", as expected"

@@ -179,7 +179,7 @@ func figures(a, b checker.Stats) []DiffRow {
 		{Name: "writes accepted", A: a.Writes, B: b.Writes},
 		{Name: "writes rejected", A: a.Rejected, B: b.Rejected},
 		{Name: "unknown outcomes", A: a.Unknown, B: b.Unknown},
-		{Name: "lost updates", A: a.LostUpdates, B: b.LostUpdates},
+		{Name: "gone from the final state", A: a.LostUpdates, B: b.LostUpdates},
 		{Name: "waited, p50", Unit: "ns", A: wa.P50, B: wb.P50},
 		{Name: "waited, p99", Unit: "ns", A: wa.P99, B: wb.P99},
 		{Name: "waited, longest", Unit: "ns", A: wa.Max, B: wb.Max},

@@ -113,6 +113,10 @@ func (c *client) acquireAs(ctx context.Context, key, mode string) (*holding, err
 	return c.acquireWith(ctx, key, mode, take)
 }
 
+// errNoToken is the error of a grant without a token by a lock of the user's own that was said to give one with each: the register
+// would refuse its writes, which were no bug of the lock. The lock is held all the same.
+var errNoToken = fmt.Errorf("%w: the lock was said to give tokens, and this grant has none (set clients.Grant.Token, or use no fencing): %w", clients.ErrProgram, clients.ErrUnknown)
+
 // acquireWith records what take does as an acquire in that mode.
 func (c *client) acquireWith(ctx context.Context, key, mode string, take func(context.Context, string) (clients.Grant, error)) (*holding, error) {
 	e := history.Event{Type: history.Invoke, F: history.Acquire, Key: key, Mode: mode, Permits: c.permits}
@@ -122,6 +126,9 @@ func (c *client) acquireWith(ctx context.Context, key, mode string, take func(co
 	sent := history.Now()
 	g, err := take(actx, key)
 	answered := history.Now()
+	if err == nil && g.Token == 0 && c.info.Fencing && c.info.AnyOption && mode == "" {
+		err = errNoToken
+	}
 	if err != nil {
 		e.Type, e.Error, e.ClientFailed = outcome(err), err.Error(), errors.Is(err, clients.ErrProgram)
 		e.Cancelled = errors.Is(err, clients.ErrCancelled)

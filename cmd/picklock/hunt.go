@@ -345,5 +345,8 @@ func (f *huntFlags) command() []string {
 	if f.jobs > 0 {
 		c = append(c, "--jobs", fmt.Sprint(f.jobs))
 	}
-	return append(c, "--ttl", s.TTL.String(), "--duration", f.limit.String(), "--max-faults", fmt.Sprint(f.depth), "--seed", fmt.Sprint(f.seed))
+	if f.given("ttl") { // of a lease that the hunt chose itself it tries others, too
+		c = append(c, "--ttl", s.TTL.String())
+	}
+	return append(c, "--duration", f.limit.String(), "--max-faults", fmt.Sprint(f.depth), "--seed", fmt.Sprint(f.seed))
 }
