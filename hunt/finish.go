@@ -139,6 +139,7 @@ func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, beside func
 	if err == nil {
 		s, needed = k.shrink(ctx, s)
 	}
+	small := s
 	larger := k.over(ctx)
 	if err != nil {
 		larger = err.Error()
@@ -153,7 +154,10 @@ func (h *Search) shrinkCounterexample(ctx context.Context, p Runner, beside func
 	} else if err == nil {
 		w.hitRate = 0
 	}
-	w.Needed, w.ShrinkRuns, w.acceptedSteps = needed, k.runs, k.acceptedSteps
+	w.Needed, w.ShrinkRuns, w.acceptedSteps = k.needs(small, s, needed), k.runs, k.acceptedSteps
+	if k.evidence != nil { // the explanation and the picture are of the schedule that is shown
+		w.Evidence, w.Explanation = k.evidence, k.evidence.Anomaly.Explanation
+	}
 	if len(k.anomalies) > 0 {
 		w.Anomalies = k.anomalies
 	}

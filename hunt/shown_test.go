@@ -1,6 +1,7 @@
 package hunt
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -65,5 +66,53 @@ func TestIgnoreLostIsInTheSchedule(t *testing.T) {
 		if err != nil || s.IgnoreLost != ignore || strings.Contains(h.counterexamples[0].Schedule, "ignore-lost: true") != ignore {
 			t.Errorf("ignored %v: %v\n%s", ignore, err, h.counterexamples[0].Schedule)
 		}
+	}
+}
+
+// telling is a model that explains each anomaly by the schedule that showed it.
+type telling struct{ *model }
+
+func (m telling) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, error) {
+	out, err := m.model.Run(ctx, s)
+	if err == nil {
+		for i := range out.Verdict.Anomalies {
+			out.Verdict.Anomalies[i].Explanation = key(s)
+		}
+	}
+	return out, err
+}
+
+// TestExplanationOfTheLeast: what is told of a counterexample is of the schedule beside it, even if there was no time to measure that.
+func TestExplanationOfTheLeast(t *testing.T) {
+	// Where the middle of the range in which it comes is another time than the one that it was found with.
+	worksFor := func(s *scenarios.Scenario) bool {
+		return struck("pause", "A")(s) && slices.ContainsFunc(s.Programs["A"], func(m scenarios.Move) bool { return m.Do == scenarios.Work && m.Span.Leases >= 0.9 })
+	}
+	m := telling{&model{bugs: []bug{{"stale-write", AfterLease, worksFor}}}}
+	h := New(Options{Target: target(1, 1, "pause:client"), Depth: 1, FailFast: true, Strategy: Exhaustive, Time: time.Minute})
+	if _, err := h.Run(t.Context(), []Runner{m}); err != nil {
+		t.Fatal(err)
+	}
+	before := h.counterexamples[0].Schedule
+	h.Shrink(t.Context(), []Runner{m}, FinishOptions{Time: time.Minute})
+	w := h.result.Counterexamples[0]
+	s, err := w.scenario()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Schedule == before {
+		t.Fatal("it was not made smaller")
+	}
+	if w.Explanation != key(s) || w.Evidence.Anomaly.Explanation != key(s) {
+		t.Errorf("it is explained by\n%s\nand is\n%s", w.Explanation, key(s))
+	}
+	k := &shrinker{h: h}
+	for _, what := range w.Needed {
+		if !slices.Contains(k.parts(s), what) {
+			t.Errorf("%q is needed, and is not there:\n%s", what, w.Schedule)
+		}
+	}
+	if len(w.Needed) == 0 {
+		t.Error("nothing is needed")
 	}
 }

@@ -22,10 +22,11 @@ type shrinker struct {
 	sig           Signature
 	record        *Evidence // of one run that showed it; nil: none is known
 	runs          int
-	budget        int      // of runs
-	acceptedSteps []string // the schedules that were kept before the last one
-	hitRate       float64  // of the runs that show it; 0: nearly all of them
-	anomalies     []string // that the runs of what is left showed; nil: nothing was left away
+	budget        int       // of runs
+	acceptedSteps []string  // the schedules that were kept before the last one
+	hitRate       float64   // of the runs that show it; 0: nearly all of them
+	anomalies     []string  // that the runs of what is left showed; nil: nothing was left away
+	evidence      *Evidence // of one of these runs
 }
 
 // measuredBy is how often a schedule that is intermittent is run until the search knows how
@@ -97,6 +98,30 @@ func (k *shrinker) shrink(ctx context.Context, s *scenarios.Scenario) (*scenario
 		needed = append(needed, of...)
 	}
 	return s, needed
+}
+
+// needs names what is needed of a schedule that has other times now: by its words then and now. What was left away since, or got other words
+// and was tried again by these, is not among it.
+func (k *shrinker) needs(then, now *scenarios.Scenario, needed []string) []string {
+	was, is := k.parts(then), k.parts(now)
+	var out []string
+	for i, what := range was {
+		if len(is) == len(was) && slices.Contains(needed, what) && !slices.Contains(out, is[i]) {
+			out = append(out, is[i])
+		}
+	}
+	return out
+}
+
+// parts names what could be left away of a schedule.
+func (k *shrinker) parts(s *scenarios.Scenario) []string {
+	var out []string
+	for _, e := range slices.Concat(editsOfOptions(k.h.o.Target, s), edits(s)) {
+		if e.drops {
+			out = append(out, e.what)
+		}
+	}
+	return out
 }
 
 // leaveAway makes the edits of one phase, until none is left that can be made. known is what is needed, as was tried in an earlier phase.
@@ -233,7 +258,7 @@ func (k *shrinker) first(ctx context.Context, some []candidate) int {
 		}
 	}
 	if kept >= 0 {
-		k.anomalies = shows.anomalies
+		k.keep(shows)
 	}
 	return kept
 }
@@ -243,7 +268,11 @@ type looked struct {
 	shows     bool
 	runs      int
 	anomalies []string
+	evidence  *Evidence
 }
+
+// keep remembers what the runs of a schedule showed that is kept.
+func (k *shrinker) keep(l looked) { k.anomalies, k.evidence = l.anomalies, l.evidence }
 
 // look runs a schedule until it is decided whether it steadily shows the signature, or so many runs in a row showed it (0: as many as the test
 // wants), or until ctx ends. A
@@ -252,7 +281,7 @@ func (k *shrinker) look(ctx, running context.Context, s *scenarios.Scenario, inA
 	var seen shown
 	p := within{seen.by(k.runner, k.sig), running}
 	r, ok := k.h.repeatBeside(ctx, p, s, k.sig, &sequential{hitRate: k.hitRate, inARow: inARow}, 0, k.runsBeside(beside))
-	return looked{ok, r.Runs + r.Discarded, seen.list()}
+	return looked{ok, r.Runs + r.Discarded, seen.list(), seen.last()}
 }
 
 // within is a runner whose runs end with another context.
@@ -269,7 +298,7 @@ func (w within) Run(_ context.Context, s *scenarios.Scenario) (*Outcome, error) 
 func (k *shrinker) same(ctx context.Context, s *scenarios.Scenario, inARow int) bool {
 	l := k.look(ctx, ctx, s, inARow, besideAlone)
 	if k.runs += l.runs; l.shows {
-		k.anomalies = l.anomalies
+		k.keep(l)
 	}
 	return l.shows
 }

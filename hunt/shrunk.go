@@ -61,8 +61,9 @@ func Shrink(ctx context.Context, t Target, p Runner, s *scenarios.Scenario, o Sh
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	small, needed := k.shrink(ctx, s)
-	small = k.center(ctx, small)
-	out := &Shrunk{Needed: needed, Runs: k.runs}
+	centered := k.center(ctx, small)
+	out := &Shrunk{Needed: k.needs(small, centered, needed), Runs: k.runs}
+	small = centered
 	kept := len(k.acceptedSteps)
 	if small, out.Rate = k.settle(ctx, small, o.Replays); len(k.acceptedSteps) < kept {
 		out.Needed = nil // of another schedule

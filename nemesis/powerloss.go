@@ -112,4 +112,4 @@ func (p *powerLoss) cut(ctx context.Context, n compose.Node) (lost compose.Power
 	return lost, err
 }
 
-var errNoDisks = errors.New("the servers do not run on picklock's own disks: name disk or powerloss in --faults, with --runtime local; picklock doctor says what this machine lacks")
+var errNoDisks = errors.New("the servers do not run on picklock's own disks: picklock run and hunt put them there if --faults names disk or powerloss, with --runtime local (picklock doctor says what a machine lacks); a Go test never does")

@@ -101,7 +101,7 @@ type thenView struct {
 }
 
 // maxCauses bounds the root causes of a page.
-const maxCauses = 12
+const maxCauses = 40
 
 type anomalyView struct {
 	Number      int
@@ -207,7 +207,7 @@ func causesView(causes []rootCause) (out []causeView, more string) {
 	n := 0
 	for i, r := range causes {
 		if i == maxCauses {
-			return out, "And " + plural(len(causes)-i, "more root cause", "more root causes") + ", which " + VerdictFile + " has."
+			return out, "And " + plural(len(causes)-i, "more root cause", "more root causes") + ", whose anomalies " + VerdictFile + " has."
 		}
 		n++
 		c := causeView{rootCause: r, Number: n, Led: strings.TrimSpace(strings.TrimPrefix(r.LedTo, "which "))}

@@ -108,7 +108,7 @@ func HTML(w io.Writer, r *hunt.Result, dir string) error {
 func view(r *hunt.Result, w *hunt.Counterexample, n int, dir string) counterexampleView {
 	v := counterexampleView{
 		Number: n, Class: class(w), What: what(w), Heading: heading(w), Takes: w.Takes(), Reproduced: rateWords(w), Command: Replay(r, w, dir), Test: AsTest(r, w, dir), Larger: w.Larger, Explanation: clip(w.Explanation),
-		Once: !w.Steady(), Story: picture(w), Cause: causeWords(w), Variants: variantWords(w), Needed: slices.DeleteFunc(slices.Clone(w.Needed), func(s string) bool { return s == "" }),
+		Once: !w.Steady(), Story: picture(r, w), Cause: causeWords(w), Variants: variantWords(w), Needed: slices.DeleteFunc(slices.Clone(w.Needed), func(s string) bool { return s == "" }),
 	}
 	v.Rate = shareWords(rateOf(w))
 	if says, do := advice(w); len(do) > 0 {

@@ -25,7 +25,7 @@ func Summary(w io.Writer, r *hunt.Result, dir string) error {
 		if c.Explanation != "" {
 			fmt.Fprintf(&b, "  %s\n", c.Explanation)
 		}
-		schedule := append([]string{fmt.Sprintf("%d %s, %d %s", c.Faults, format.Noun(c.Faults, "fault", "faults"), c.Steps, format.Noun(c.Steps, "step", "steps"))}, picture(c)...)
+		schedule := append([]string{fmt.Sprintf("%d %s, %d %s", c.Faults, format.Noun(c.Faults, "fault", "faults"), c.Steps, format.Noun(c.Steps, "step", "steps"))}, picture(r, c)...)
 		if c.Larger != "" {
 			schedule = append(schedule, "may not be minimal: "+c.Larger)
 		}
@@ -144,13 +144,16 @@ func what(w *hunt.Counterexample) string {
 	return what
 }
 
-// picture is the schedule as a few lines.
-func picture(w *hunt.Counterexample) []string {
+// picture is the schedule as a few lines, with its lease if that is not the hunt's.
+func picture(r *hunt.Result, w *hunt.Counterexample) []string {
 	s, err := scenarios.Parse(w.Name+".yaml", []byte(w.Schedule))
 	if err != nil {
 		return nil
 	}
 	var out []string
+	if s.TTL > 0 && int64(s.TTL) != r.TTL {
+		out = append(out, fmt.Sprintf("lease: %v", s.TTL))
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Extra)) {
 		out = append(out, fmt.Sprintf("lock option: %s=%s", name, s.Extra[name]))
 	}

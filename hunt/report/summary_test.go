@@ -3,14 +3,17 @@ package report
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/hunt"
+	"github.com/picklock/picklock/scenarios"
 )
 
 // That nothing broke where the fault did not come to strike is no help.
@@ -153,6 +156,27 @@ func TestMayNotBeMinimal(t *testing.T) {
 	page := render(t, r)
 	if strings.Contains(page, "Everything here is needed") || !strings.Contains(page, "Without any one of these it is reproduced less often") || !strings.Contains(page, "It may not be minimal: the time was over") {
 		t.Error("the page says both that less may be enough and that it takes all")
+	}
+}
+
+// A counterexample with another lease than the hunt's says which, on the page and in the terminal.
+func TestOtherLeaseIsSaid(t *testing.T) {
+	r := result()
+	s, err := scenarios.Parse("s.yaml", []byte(r.Counterexamples[0].Schedule))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ttl, said := range map[time.Duration]bool{s.TTL: false, s.TTL + time.Second: true} {
+		r.TTL = int64(ttl)
+		var b strings.Builder
+		if err := Summary(&b, r, "x"); err != nil {
+			t.Fatal(err)
+		}
+		for where, text := range map[string]string{"terminal": b.String(), "page": render(t, r)} {
+			if got := strings.Contains(text, fmt.Sprintf("lease: %v", s.TTL)); got != said {
+				t.Errorf("hunt's lease %v, %s: said %v, want %v", ttl, where, got, said)
+			}
+		}
 	}
 }
 
