@@ -12,12 +12,13 @@ import (
 // analysis is a whole history, taken apart. Once built nothing changes it any more: the
 // finders and the judges read it, and nothing of each other.
 type analysis struct {
-	opt    Options
-	began  int64   // time of the first event
-	last   int64   // time of the last event: the end of what is known
-	locks  []*lock // by name
-	ids    *names
-	faults *faultLog
+	opt      Options
+	began    int64   // time of the first event
+	last     int64   // time of the last event: the end of what is known
+	locks    []*lock // by name
+	ids      *names
+	faults   *faultLog
+	refusals refusals
 	// failed says which clients' own programs failed by themselves; "" for none.
 	failed string
 	asked  renewalsAsked
@@ -92,6 +93,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	}
 	an.faults = newFaultLog(r.faults.list, r.last, r.names.isClient)
 	an.failed = r.failures.unexcused(an.faults.list) // by begin
+	an.refusals = r.refusals
 	an.asked = r.asked
 	an.evidence = evidence{r.refs, an.faults}
 	an.stats = Stats{

@@ -56,7 +56,11 @@ func (an *analysis) overall(v Verdict) (Validity, string) {
 			missing = append([]string{why}, missing...)
 		}
 	case an.stats.Grants == 0:
-		missing = append([]string{"the lock was never granted"}, missing...)
+		why := "the lock was never granted"
+		if said := an.refusals.words(); said != "" {
+			why += ": " + said
+		}
+		missing = append([]string{why}, missing...)
 	case an.stats.Contested == 0:
 		missing = append([]string{"no grant was contested: nobody else wanted the lock"}, missing...)
 	case v.Properties[Exclusion].Valid == Unknown && v.Properties[Register].Valid == Unknown && len(missing) == 0:

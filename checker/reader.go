@@ -20,6 +20,7 @@ type reader struct {
 	names    names
 	faults   faultReader
 	failures failures
+	refusals refusals
 	asked    renewalsAsked
 	waits    waitTimes
 	effects  []*effect
@@ -74,6 +75,7 @@ func (r *reader) readEvent(e *history.Event) {
 	switch f := verbOf(e.F); {
 	case f == fAcquire:
 		r.failures.note(t, e)
+		r.refusals.note(e)
 		r.readAcquire(i, t, e, p)
 	case f != fNone:
 		r.readOp(i, t, f, e, p)
