@@ -17,6 +17,7 @@ import (
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/hunt/testbeds"
+	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
 
@@ -33,7 +34,9 @@ type tally struct {
 	Causes map[string]int `json:"causes"`
 	// Reasons are the discarded runs, by why they are.
 	Reasons map[string]int `json:"reasons,omitempty"`
-	missed  int            // discarded runs in which a fault's trigger never came
+	// Unmet explains what the first run showed that did not come to what is expected; "" if that was nothing.
+	Unmet  string `json:"unmet,omitempty"`
+	missed int    // discarded runs in which a fault's trigger never came
 }
 
 func newTally() *tally {
@@ -55,6 +58,8 @@ func (t *tally) take(met bool, v checker.Verdict) {
 	t.Runs++
 	if met {
 		t.Hits++
+	} else if t.Unmet == "" {
+		t.Unmet = results.Sentence(v)
 	}
 	var names []string
 	for _, a := range v.Anomalies {
@@ -276,11 +281,17 @@ func (r *replays) print(w io.Writer) error {
 		for _, name := range sortedNames(x.t.Found) {
 			fmt.Fprintf(&b, "%-12s %s in %d\n", "", name, x.t.Found[name])
 		}
+		if x.t.Unmet != "" {
+			fmt.Fprintf(&b, "%-12s one of them: %s\n", "", x.t.Unmet)
+		}
 		for _, line := range append(x.t.discards(), x.t.pointless(r.Lock)) {
 			if line != "" {
 				fmt.Fprintf(&b, "%-12s %s\n", "", line)
 			}
 		}
+	}
+	if r.Alone.Hits < r.Alone.Runs {
+		b.WriteString("a run without --count has a report\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -18,7 +18,7 @@ func TestTally(t *testing.T) {
 	v := checker.Verdict{
 		Properties: map[string]verdict.Property{verdict.Register: {Required: true}, verdict.Belief: {}},
 		Anomalies: []verdict.Anomaly{
-			{Name: "stale-write", Property: verdict.Register, Cause: "renewed-late"},
+			{Name: "stale-write", Property: verdict.Register, Cause: "renewed-late", Explanation: "A wrote late"},
 			{Name: "stale-write", Property: verdict.Register, Cause: "renewed-late"},
 			{Name: "stale-write", Property: verdict.Register, Cause: "lease-outlived"},
 			{Name: "two-holders", Property: verdict.Belief},
@@ -30,6 +30,9 @@ func TestTally(t *testing.T) {
 	if got.Runs != 2 || got.Hits != 1 || !maps.Equal(got.Found, map[string]int{"stale-write": 1}) ||
 		!maps.Equal(got.Causes, map[string]int{"stale-write (renewed-late)": 1, "stale-write (lease-outlived)": 1}) {
 		t.Errorf("%+v", got)
+	}
+	if got.take(false, checker.Verdict{}); got.Unmet != "A wrote late" {
+		t.Errorf("%q explains the first run that was not as expected", got.Unmet)
 	}
 }
 
