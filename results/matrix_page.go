@@ -208,7 +208,9 @@ func (m *Matrix) headlineOf() string {
 		return fmt.Sprintf("%s unknown, of %d", plural(n[Inconclusive], "cell", "cells"), len(m.Cells))
 	}
 	text := fmt.Sprintf("all %s as expected", plural(len(m.Cells)-n[LeftOut], "cell", "cells"))
-	if n[Expected] > 0 {
+	if n[Holds] == 0 && n[Expected] > 0 {
+		text = fmt.Sprintf("all %s failed as expected", plural(n[Expected], "cell", "cells"))
+	} else if n[Expected] > 0 {
 		text += fmt.Sprintf(": %d passed, %s", n[Holds], plural(n[Expected], "expected failure", "expected failures"))
 	}
 	if n[LeftOut] > 0 {
