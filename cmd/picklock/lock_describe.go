@@ -90,7 +90,7 @@ func describe(info clients.Info, declared *clients.Abilities, extra map[string]s
 		if declared.Lease != nil {
 			lease = word[*declared.Lease]
 		}
-		rows = append(rows, [2]string{"lease", lease}, [2]string{"renew", word[declared.Renew]}, [2]string{"watchdog", word[declared.Watchdog]}, [2]string{"notifies", word[declared.Notifies]}, [2]string{"holds", word[declared.Holds]}, [2]string{"downgrades", word[declared.Downgrades]}, [2]string{"cancels", word[declared.Cancels]}, [2]string{"lingers", word[declared.Lingers]})
+		rows = append(rows, [2]string{"lease", lease}, [2]string{"renew", word[declared.Renew]}, [2]string{"watchdog", word[declared.Watchdog]}, [2]string{"notifies", word[declared.Notifies]}, [2]string{"holds", word[declared.Holds]}, [2]string{"downgrades", word[declared.Downgrades]}, [2]string{"cancels", word[declared.Cancels]}, [2]string{"own_leases", word[declared.OwnLeases]}, [2]string{"lingers", word[declared.Lingers]}, [2]string{"reopens", word[declared.Reopens]})
 	}
 	return printTable("ABILITY\t"+info.Name, len(rows), func(i int) string { return rows[i][0] + "\t" + rows[i][1] })
 }
