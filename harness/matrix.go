@@ -108,7 +108,7 @@ func Matrix(ctx context.Context, o MatrixOptions) (*results.Matrix, error) {
 	m := &results.Matrix{Started: time.Now(), Machine: machine(), Versions: map[string]string{}, Cells: make([]results.Cell, len(cells))}
 	if err := o.runAll(ctx, cells, m.Cells); err != nil {
 		if errors.Is(err, context.Canceled) {
-			err = fmt.Errorf("interrupted: %w", err)
+			return nil, fmt.Errorf("finished cells are kept, and the same command with --out %s goes on: %w", o.Out, err)
 		}
 		return nil, fmt.Errorf("%w (finished cells are kept: the same command with --out %s goes on)", err, o.Out)
 	}

@@ -39,6 +39,7 @@ func TestInterruptedSaysSo(t *testing.T) {
 		want string
 	}{
 		{ended, canceled, "interrupted before there was a result: ask a testbed"},
+		{ended, context.Canceled, "interrupted before there was a result"},
 		{t.Context(), canceled, "ask a testbed: context canceled"},
 		{ended, errors.New("no such lock"), "no such lock"},
 	} {

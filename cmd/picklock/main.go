@@ -58,7 +58,11 @@ func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("interrupted before there was a result: %s", strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error()))
+	const says = "interrupted before there was a result"
+	if what := strings.TrimSuffix(strings.TrimSuffix(err.Error(), context.Canceled.Error()), ": "); what != "" {
+		return fmt.Errorf("%s: %s", says, what)
+	}
+	return errors.New(says)
 }
 
 // status prints what is left to say of err and returns the exit code.
