@@ -206,6 +206,8 @@ var advices = []advice{
 		"only fencing at the resource helps", "concepts/fencing.md"},
 	{"stale-write", "lease-outlived", nil, "the lease ended while its holder was stopped or cut off, and it wrote all the same",
 		"only fencing at the resource helps", "concepts/fencing.md"},
+	{"stale-write", "delayed", struck(clientLinks), "a write that was sent in time arrived when the lock had gone to another client",
+		"only fencing at the resource helps", "concepts/fencing.md"},
 	{"stale-write", "delayed", nil, "a write that was sent in time arrived when the lock had gone to another client",
 		"only fencing at the resource helps", "concepts/fencing.md"},
 	{"stale-write", "granted-early", nil, "two clients held the lock at once, and both wrote",
@@ -222,6 +224,8 @@ var advices = []advice{
 		"look at how both came to be granted the lock; fencing at the resource keeps one of them out", "concepts/fencing.md"},
 	{"stale-write", "", struck(failed), "the service dropped the lock when its server failed, and the client wrote all the same",
 		"let the lock tell its client of the loss, and fence the resource", "concepts/fencing.md"},
+	{"stale-write", "", struck(stopped), "the lock went to another client while its holder was stopped, and it wrote all the same",
+		"only fencing at the resource helps", "concepts/fencing.md"},
 	{"stale-write", "", nil, "a client wrote after the lock had gone to another one",
 		"let the lock tell its client of the loss, and fence the resource", "concepts/fencing.md"},
 

@@ -132,6 +132,8 @@ func TestAdviceFits(t *testing.T) {
 		says, page  string
 		differently bool
 	}{
+		{"a holder without a lease that was stopped", checker.Group{Name: "stale-write"}, Run{}, []checker.Anomaly{{Name: "stale-write", Suspect: by("pause", verdict.OnClient)}}, "while its holder was stopped", "fencing", false},
+		{"a holder without a lease that was cut off", checker.Group{Name: "stale-write"}, Run{}, []checker.Anomaly{{Name: "stale-write", Suspect: by("partition", verdict.OnClient)}}, "a client wrote after the lock had gone", "fencing", false},
 		{"a key that expires too soon", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(9, flat(400*ms), nil), "after about 60 % of the lease", "short-lease", false},
 		{"two at one share", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(2, flat(400*ms), nil), "after about 60 % of the lease", "short-lease", false},
 		{"two prove no habit that do not agree closely", checker.Group{Name: "granted-early", Cause: "granted-early"}, Run{}, early(2, func(i int) int64 { return int64(400-i*50) * ms }, nil), "about", "", true},
