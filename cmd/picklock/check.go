@@ -226,8 +226,11 @@ func noRun(path string) string {
 		_, err := os.Stat(filepath.Join(path, name))
 		return err == nil
 	}
+	fi, err := os.Stat(filepath.Join(path, results.HistoryFile))
 	switch {
-	case there(results.HistoryFile):
+	case err == nil && fi.Size() == 0 && there(results.NodesFolder):
+		return fmt.Sprintf("its run failed before it began; %s has what its nodes said", filepath.Join(path, results.NodesFolder))
+	case err == nil:
 		return fmt.Sprintf("name the %s in it, or write {} into %s to have its %s judged, too", results.HistoryFile, filepath.Join(path, results.RunFile), results.RegisterFile)
 	case there(results.VerdictFile):
 		return "it holds the report of a history that was checked against a model: name that history"
