@@ -156,6 +156,7 @@ func (r *run) notStarted(failed map[string]error) error {
 		if r.Cluster == "none" {
 			err = fmt.Errorf("%w; without --cluster the program gets no servers", err)
 		}
+		err = fmt.Errorf("%w; picklock lock check tries the program by itself", err)
 	}
 	if len(others) > 0 {
 		err = fmt.Errorf("%w (nor could %s be started)", err, strings.Join(others, ", "))
