@@ -82,7 +82,7 @@ func (m telling) Run(ctx context.Context, s *scenarios.Scenario) (*Outcome, erro
 	return out, err
 }
 
-// TestExplanationOfTheLeast: what is told of a counterexample is of the schedule beside it, even if there was no time to measure that.
+// TestExplanationOfTheLeast: a counterexample's explanation comes from a run of the schedule that is shown, even if there was no time to measure it.
 func TestExplanationOfTheLeast(t *testing.T) {
 	// Where the middle of the range in which it comes is another time than the one that it was found with.
 	worksFor := func(s *scenarios.Scenario) bool {
