@@ -18,6 +18,7 @@ import (
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/history"
+	"github.com/picklock/picklock/internal/scratch"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -87,11 +88,11 @@ func Describe(ctx context.Context, o Options) (_ clients.Info, _ *clients.Abilit
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
-	dir, err := os.MkdirTemp("", "picklock-describe-")
+	dir, err := scratch.Make()
 	if err != nil {
-		return p.lock, nil, err
+		return p.lock, nil, fmt.Errorf("make a folder for the nodes: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, dir.Remove()) }()
 	def, err := p.definition(ctx)
 	if err != nil {
 		return p.lock, nil, fmt.Errorf("%w: %w", ErrUsage, err)
@@ -100,16 +101,16 @@ func Describe(ctx context.Context, o Options) (_ clients.Info, _ *clients.Abilit
 	if err := r.useExternal(def); err != nil {
 		return p.lock, nil, err
 	}
-	if r.cluster, err = r.startCluster(ctx, def, filepath.Join(dir, "nodes"), filepath.Join(dir, "data")); err != nil {
+	if r.cluster, err = r.startCluster(ctx, def, filepath.Join(dir.Path, "nodes"), filepath.Join(dir.Path, "data")); err != nil {
 		return p.lock, nil, err
 	}
 	defer func() { err = errors.Join(err, r.cleanExternal(), r.cluster.Close()) }()
-	if r.rec, err = newRecorder(filepath.Join(dir, "history")); err != nil {
+	if r.rec, err = newRecorder(filepath.Join(dir.Path, "history")); err != nil {
 		return p.lock, nil, err
 	}
 	r.workers = newWorkers(r.cluster, r.rec, r.workerConfig(r.servers(), ""), func(string, workloads.Message) {})
 	if err := r.workers.spawn(ctx, p.names[0], false); err != nil {
-		return p.lock, nil, fmt.Errorf("%w%s", err, compose.Tail(filepath.Join(dir, "nodes", p.names[0]+".log")))
+		return p.lock, nil, fmt.Errorf("%w%s", err, compose.Tail(filepath.Join(dir.Path, "nodes", p.names[0]+".log")))
 	}
 	declared := r.workers.abilities()
 	if err := r.workers.stop(ctx, r.workers.cfg.Wait); err != nil {

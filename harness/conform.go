@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/harness/conform"
+	"github.com/picklock/picklock/internal/scratch"
 )
 
 // Conform starts the cluster and tries the program of an exec lock against the protocol,
@@ -25,11 +25,11 @@ func Conform(ctx context.Context, o Options, found func(conform.Result)) (err er
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "picklock-conform-")
+	dir, err := scratch.Make()
 	if err != nil {
 		return fmt.Errorf("make a folder for the nodes: %w", err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, dir.Remove()) }()
 	def, err := p.definition(ctx)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
@@ -38,7 +38,7 @@ func Conform(ctx context.Context, o Options, found func(conform.Result)) (err er
 	if err := r.useExternal(def); err != nil {
 		return err
 	}
-	if r.cluster, err = r.startCluster(ctx, def, filepath.Join(dir, "nodes"), filepath.Join(dir, "data")); err != nil {
+	if r.cluster, err = r.startCluster(ctx, def, filepath.Join(dir.Path, "nodes"), filepath.Join(dir.Path, "data")); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.cleanExternal(), r.cluster.Close()) }()

@@ -103,6 +103,18 @@ func TestInterruptedBeforeItBegan(t *testing.T) {
 	}
 }
 
+// TestInterruptedWhileItOpens: a lock's program that does not answer at once is named, so that its user can stop waiting for it.
+func TestInterruptedWhileItOpens(t *testing.T) {
+	t.Parallel()
+	need(t, "redis")
+	dir := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command(program, "run", "--lock", "exec:sleep 600", "--cluster", "redis", "--clients", "2", "--out", dir)
+	said := interruptAt(t, cmd, cmd.StderrPipe, "wait for c1 and c2, which open the lock, for at most 45s more")
+	if code := cmd.ProcessState.ExitCode(); code != 255 || !strings.Contains(said, "there is nothing to judge") {
+		t.Errorf("exit %d:\n%s", code, said)
+	}
+}
+
 // TestInterruptedRuns keeps what is finished and leaves out the rest.
 func TestInterruptedRuns(t *testing.T) {
 	t.Parallel()

@@ -3,8 +3,11 @@ package harness
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/picklock/picklock/internal/format"
 	"github.com/picklock/picklock/workloads"
 )
 
@@ -21,12 +24,22 @@ func (r *run) startWorkers(ctx context.Context, servers []string) error {
 		go func() { all <- started{name, r.workers.spawn(ctx, name, false)} }()
 	}
 	failed := map[string]error{}
-	for range r.names {
-		s := <-all
-		failed[s.name] = s.err
+	slow := time.NewTimer(openQuiet)
+	defer slow.Stop()
+	for len(failed) < len(r.names) {
+		select {
+		case s := <-all:
+			failed[s.name] = s.err
+		case <-slow.C:
+			waits := slices.DeleteFunc(slices.Clone(r.names), func(name string) bool { _, opened := failed[name]; return opened })
+			r.Observer.Phase(fmt.Sprintf("wait for %s, which open the lock, for at most %v more", format.And(waits), openWithin-openQuiet), time.Time{})
+		}
 	}
 	return r.notStarted(failed)
 }
+
+// openQuiet is how long the opening of the locks may take before the user is told what the run waits for.
+const openQuiet = 5 * time.Second
 
 // workerTimeout is how long a client waits for an answer where nobody has said.
 func (p *plan) workerTimeout() time.Duration { return max(2*p.TTL, time.Second) }

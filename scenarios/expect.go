@@ -94,12 +94,23 @@ func (e *Expectation) String() string {
 		text = "valid"
 	}
 	if len(e.May) > 0 {
-		text += " (perhaps " + strings.Join(e.May, ", ") + ")"
+		text += " (perhaps " + some(e.May) + ")"
 	}
 	for _, name := range sortedKeys(e.Counts) {
 		text += fmt.Sprintf(", %d %s", e.Counts[name], name)
 	}
 	return text
+}
+
+// maxNamed is how many names stand in a line for a reader.
+const maxNamed = 4
+
+// some are the first of many names, and how many more there are: all are in the scenario.
+func some(names []string) string {
+	if len(names) <= maxNamed {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s or %d others", strings.Join(names[:maxNamed-1], ", "), len(names)-maxNamed+1)
 }
 
 // Judge compares a verdict with the expectation: true when it is met, false with

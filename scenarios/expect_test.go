@@ -88,6 +88,16 @@ func TestForbidding(t *testing.T) {
 	}
 }
 
+// Of many anomalies that may be seen, a line names some: it is read by people, and the scenario has them all.
+func TestExpectationNamesSome(t *testing.T) {
+	may := []string{"a", "b", "c", "d", "e"}
+	for n, want := range map[int]string{1: "x (perhaps a)", 4: "x (perhaps a, b, c, d)", 5: "x (perhaps a, b, c or 2 others)"} {
+		if e := (Expectation{Must: []string{"x"}, May: may[:n]}); e.String() != want {
+			t.Errorf("%d: %s, want %s", n, &e, want)
+		}
+	}
+}
+
 func TestExpected(t *testing.T) {
 	s, err := Parse("mine.yaml", []byte(head+oneClient+`expect:
   redis: {none: [stale-write], "*": [lost-update]}

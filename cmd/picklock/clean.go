@@ -9,12 +9,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/picklock/picklock/compose/docker"
+	"github.com/picklock/picklock/internal/scratch"
 	"github.com/picklock/picklock/results"
 )
 
@@ -24,9 +26,10 @@ func cleanCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "clean", Short: "Remove what killed runs left behind", Args: noArguments,
 		Long: `Remove the containers, networks, volumes and images that dead runs left on the
-Docker engine, and empty data directories below ./picklock-results. Whatever
-does not carry picklock's label, or belongs to a run that is still alive, stays.
-Of a run with --runtime local the kernel leaves nothing else.
+Docker engine, empty data directories below ./picklock-results, and picklock's
+folders among the machine's temporary files. Whatever does not carry picklock's
+label, or belongs to a run that is still alive, stays. Of a run with --runtime
+local the kernel leaves nothing else.
 
 It lists what there is, and asks. --yes removes it unasked, --dry-run only lists it. Where
 nobody can be asked, since no terminal is there, it is listed and stays: exit code 254.
@@ -93,9 +96,10 @@ way that takes the lock away. Nothing is asked: the mark says what is meant.`,
 
 // leftHere is what dead runs left on this machine, and on the engine that it uses.
 type leftHere struct {
-	dirs   []string
-	engine *docker.Engine // nil where none answers
-	on     docker.Left
+	dirs    []string // of data, which are empty
+	scratch []string
+	engine  *docker.Engine // nil where none answers
+	on      docker.Left
 }
 
 // findLeft looks for it. The caller closes what it returns.
@@ -104,7 +108,11 @@ func findLeft(ctx context.Context) (*leftHere, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &leftHere{dirs: dirs}
+	folders, err := scratch.Left()
+	if err != nil {
+		return nil, err
+	}
+	l := &leftHere{dirs: dirs, scratch: folders}
 	if l.engine, err = docker.Connect(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "picklock: only directories were looked at:", err)
 		return l, nil
@@ -117,7 +125,7 @@ func findLeft(ctx context.Context) (*leftHere, error) {
 
 func (l *leftHere) names() []string {
 	var out []string
-	for _, d := range l.dirs {
+	for _, d := range slices.Concat(l.dirs, l.scratch) {
 		out = append(out, "directory "+d)
 	}
 	return append(out, l.on.Names()...)
@@ -151,6 +159,13 @@ func (l *leftHere) remove(ctx context.Context) (removed []string, err error) {
 		if os.Remove(dir) == nil { // it fails for one that is not empty any more
 			removed = append(removed, "directory "+dir)
 		}
+	}
+	for _, dir := range l.scratch {
+		if err := scratch.RemoveLeft(dir); err != nil {
+			fmt.Fprintln(os.Stderr, "picklock: kept:", err)
+			continue
+		}
+		removed = append(removed, "directory "+dir)
 	}
 	if l.engine == nil {
 		return removed, nil

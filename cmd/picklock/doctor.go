@@ -13,6 +13,7 @@ import (
 	"github.com/picklock/picklock/compose/docker"
 	"github.com/picklock/picklock/compose/local"
 	dockerruntime "github.com/picklock/picklock/harness/docker"
+	"github.com/picklock/picklock/internal/scratch"
 	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/nemesis"
 )
@@ -86,17 +87,17 @@ func examineDocker(ctx context.Context) (_ []finding, err error) {
 		about = cerr.Error()
 	}
 	findings = append(findings, finding{"compose", cerr == nil, about})
-	dir, err := os.MkdirTemp("", "picklock-doctor")
+	dir, err := scratch.Make()
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, dir.Remove()) }()
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the own program: %w", err)
 	}
 	r := &dockerruntime.Runtime{Engine: e}
-	c, serr := r.Start(ctx, &compose.Definition{Name: "none"}, compose.Options{Self: self, LogDir: dir})
+	c, serr := r.Start(ctx, &compose.Definition{Name: "none"}, compose.Options{Self: self, LogDir: dir.Path})
 	if serr != nil {
 		findings = append(findings, finding{"agent", false, serr.Error()})
 	} else {

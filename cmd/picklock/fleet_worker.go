@@ -11,6 +11,7 @@ import (
 
 	"github.com/picklock/picklock/fleet/stream"
 	"github.com/picklock/picklock/fleet/worker"
+	"github.com/picklock/picklock/internal/scratch"
 )
 
 // fleetWorkerFlags are the flags of a worker.
@@ -107,11 +108,11 @@ func (f *fleetWorkerFlags) options() (o worker.Options, end func() error, err er
 		o.Name = fmt.Sprintf("%s-%d", host, os.Getpid())
 	}
 	if o.Dir == "" {
-		if o.Dir, err = os.MkdirTemp("", "picklock-work-"); err != nil {
+		dir, err := scratch.Make()
+		if err != nil {
 			return o, end, fmt.Errorf("make a folder to work in: %w (name one with --dir)", err)
 		}
-		dir := o.Dir
-		end = func() error { return os.RemoveAll(dir) }
+		o.Dir, end = dir.Path, dir.Remove
 	} else if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return o, end, usage(fmt.Errorf("--dir: %w", err))
 	}

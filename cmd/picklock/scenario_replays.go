@@ -17,6 +17,7 @@ import (
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/hunt/testbeds"
+	"github.com/picklock/picklock/internal/scratch"
 	"github.com/picklock/picklock/results"
 	"github.com/picklock/picklock/scenarios"
 )
@@ -225,33 +226,32 @@ func oneTestbed(ctx context.Context, o testbedFor) (hunt.Runner, hunt.Target, fu
 	if err := errors.Join(buildLock(ctx, info), buildServers(ctx, o.Lock, cmp.Or(o.Cluster, s.Cluster), o.runtime)); err != nil {
 		return nil, target, nil, err
 	}
-	dir, err := os.MkdirTemp("", "picklock-scenario-")
+	dir, err := scratch.Make()
 	if err != nil {
 		return nil, target, nil, fmt.Errorf("make a folder for the servers' logs: %w", err)
 	}
-	remove := func() error { return os.RemoveAll(dir) }
-	lo := o.options(dir)
+	lo := o.options(dir.Path)
 	if err = harness.Serves(ctx, lockTable, info, lo.Settings.Cluster); err == nil {
 		target, err = lo.Target(ctx, info)
 	}
 	if err != nil {
-		return nil, target, nil, errors.Join(err, remove())
+		return nil, target, nil, errors.Join(err, dir.Remove())
 	}
 	if s.Bound > 0 {
 		target.Bound = s.Bound
 	}
 	for _, c := range s.Clients {
 		if !slices.Contains(target.AllClientNames(), c) {
-			return nil, target, nil, errors.Join(usage(fmt.Errorf("clients are called %s, not %s", strings.Join(target.AllClientNames(), ", "), c)), remove())
+			return nil, target, nil, errors.Join(usage(fmt.Errorf("clients are called %s, not %s", strings.Join(target.AllClientNames(), ", "), c)), dir.Remove())
 		}
 	}
 	lo.Settings.Faults, lo.Settings.IgnoreLost = o.faults, o.ignoreLost || s.IgnoreLost
 	pool := testbeds.NewPool(lo, target)
 	runners, err := pool.Open(untilAbandoned(ctx), 1)
 	if err != nil {
-		return nil, target, nil, errors.Join(err, remove())
+		return nil, target, nil, errors.Join(err, dir.Remove())
 	}
-	return runners[0], target, func() error { return errors.Join(pool.Close(), remove()) }, nil
+	return runners[0], target, func() error { return errors.Join(pool.Close(), dir.Remove()) }, nil
 }
 
 // loadMachine keeps every processor busy until it is stopped.
