@@ -249,8 +249,8 @@ func (d *Dir) writeJSON(name string, v any) error {
 // WriteRun writes run.json.
 func (d *Dir) WriteRun(run Run) error { return d.writeJSON(RunFile, run) }
 
-// WriteVerdict writes verdict.json.
-func (d *Dir) WriteVerdict(v checker.Verdict) error {
+// WriteVerdict writes verdict.json: the verdict, and its root causes.
+func (d *Dir) WriteVerdict(run Run, v checker.Verdict) error {
 	// Lists and maps are part of the format, also where they are empty.
 	if v.Anomalies == nil {
 		v.Anomalies = []checker.Anomaly{}
@@ -261,7 +261,10 @@ func (d *Dir) WriteVerdict(v checker.Verdict) error {
 	if v.Stats.Faults == nil {
 		v.Stats.Faults = map[string]checker.FaultCount{}
 	}
-	return d.writeJSON(VerdictFile, v)
+	return d.writeJSON(VerdictFile, struct {
+		checker.Verdict
+		RootCauses []RootCause `json:"root_causes"`
+	}{v, RootCauses(run, v)})
 }
 
 // WriteStored is WriteAll with the events and effects that the directory holds, or an
@@ -277,7 +280,7 @@ func WriteStored(d *Dir, run Run, verdict checker.Verdict) error {
 // WriteAll writes all that is drawn from a run: verdict.json, report.html and
 // junit.xml.
 func WriteAll(d *Dir, run Run, verdict checker.Verdict, events []history.Event, effects []history.Effect) error {
-	if err := d.WriteVerdict(verdict); err != nil {
+	if err := d.WriteVerdict(run, verdict); err != nil {
 		return err
 	}
 	var b bytes.Buffer

@@ -109,7 +109,7 @@ func TestWritesDoNotLeaveTheDirectory(t *testing.T) {
 	if err := os.Symlink(outside, d.File(VerdictFile)); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.WriteVerdict(checker.Verdict{}); err != nil {
+	if err := d.WriteVerdict(Run{}, checker.Verdict{}); err != nil {
 		t.Fatal(err)
 	}
 	if b, _ := os.ReadFile(outside); string(b) != "precious" {
@@ -174,11 +174,11 @@ func writeEffects(t *testing.T, d *Dir, effects []history.Effect) {
 
 func TestEmptyVerdictKeepsItsForm(t *testing.T) {
 	d, _ := CreateAt(t.TempDir())
-	if err := d.WriteVerdict(checker.Verdict{}); err != nil {
+	if err := d.WriteVerdict(Run{}, checker.Verdict{}); err != nil {
 		t.Fatal(err)
 	}
 	b, _ := os.ReadFile(d.File(VerdictFile))
-	for _, want := range []string{`"valid": "unknown"`, `"anomalies": []`, `"properties": {}`, `"faults": {}`} {
+	for _, want := range []string{`"valid": "unknown"`, `"anomalies": []`, `"properties": {}`, `"faults": {}`, `"root_causes": []`} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is missing from %s", want, b)
 		}

@@ -102,6 +102,24 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 	return out
 }
 
+// RootCause is one group of anomalies as verdict.json and --json have it.
+type RootCause struct {
+	checker.Group
+	Says       string `json:"says,omitempty"` // what happened, in plain words; "" where the cause is not recognised
+	Mitigation string `json:"mitigation,omitempty"`
+	Page       string `json:"page,omitempty"` // of the documentation
+}
+
+// RootCauses are the verdict's root causes, the deepest first. The list is not nil.
+func RootCauses(run Run, v checker.Verdict) []RootCause {
+	out := []RootCause{}
+	groups := v.Groups()
+	for i, r := range rootCauses(run, v) {
+		out = append(out, RootCause{Group: groups[i], Says: r.Says, Mitigation: r.Do, Page: r.Link})
+	}
+	return out
+}
+
 // Sentence is the first evidence of the deepest root cause that broke a required
 // property; "" where none did.
 func Sentence(v checker.Verdict) string {

@@ -200,6 +200,8 @@ type judged struct {
 	Dir      string        `json:"dir,omitempty"`
 	Report   string        `json:"report,omitempty"`
 	CutShort time.Duration `json:"cut_short,omitempty"` // as in run.json
+
+	RootCauses []results.RootCause `json:"root_causes"` // as in verdict.json
 }
 
 // report prints the verdict and returns it as an exit code. path is the report's, ""
@@ -207,7 +209,7 @@ type judged struct {
 func report(path string, run results.Run, v checker.Verdict, on failOn, asJSON bool) error {
 	var err error
 	if asJSON {
-		j := judged{Verdict: v, Lock: run.Lock, Seed: run.Seed, Report: path, CutShort: run.CutShort}
+		j := judged{Verdict: v, Lock: run.Lock, Seed: run.Seed, Report: path, CutShort: run.CutShort, RootCauses: results.RootCauses(run, v)}
 		j.Bugs, j.Hazards, j.Resource = v.Failures()
 		if path != "" {
 			j.Dir = filepath.Dir(path)
