@@ -131,7 +131,7 @@ func (h *Search) findActs(ctx context.Context, p *team, all []*Counterexample) {
 	}
 	each.Wait()
 	for _, w := range all {
-		w.uncompared = ctx.Err() != nil && slices.ContainsFunc(w.Acts, w.open)
+		w.Uncompared = ctx.Err() != nil && slices.ContainsFunc(w.Acts, w.open)
 	}
 }
 

@@ -174,7 +174,7 @@ func (w *Counterexample) is(t Target, s *scenarios.Scenario) {
 // merge leaves of counterexamples that are the same now the smallest.
 func (h *Search) merge() {
 	h.order()
-	var out []*Counterexample
+	out := []*Counterexample{}
 	for _, w := range h.counterexamples {
 		i := slices.IndexFunc(out, func(o *Counterexample) bool {
 			return o.Steady() && o.within(w.Signature) || pendingKey(o.Signature) == pendingKey(w.Signature)
@@ -184,6 +184,7 @@ func (h *Search) merge() {
 			continue
 		}
 		out[i].Seen += w.Seen
+		out[i].Variants = append(out[i].Variants, w.Variants...)
 		if w.FirstSecond < out[i].FirstSecond {
 			out[i].FirstSecond, out[i].FirstRun = w.FirstSecond, w.FirstRun
 		}

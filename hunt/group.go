@@ -13,7 +13,7 @@ import (
 // several the least, and the others become its variants. It is called when they are in their order, and the acts
 // that they need are known.
 func (h *Search) group() {
-	var heads []*Counterexample
+	heads := []*Counterexample{}
 	for _, w := range h.counterexamples {
 		i := slices.IndexFunc(heads, func(head *Counterexample) bool { return head.sameBug(w) })
 		if i < 0 {

@@ -92,7 +92,7 @@ func TestManner(t *testing.T) {
 // Schedules that are drawn at random use the kind of lock, too.
 func TestMutationsOfKinds(t *testing.T) {
 	for _, kind := range []string{"", "reentrant", "rw"} {
-		m := newMutator(ofKind(kind), 1)
+		m := newMutator(ofKind(kind), mostFaults, 1)
 		w := m.workloads[0] // which every lock has
 		entered, shared := 0, 0
 		for range 300 {

@@ -109,21 +109,13 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		}
 	}
 	if p.again == nil {
-		h.judged++
-		kinds := map[string]bool{}
-		for _, sig := range broke {
-			kinds[sig.alike()] = true
-		}
-		for k := range kinds {
-			h.showed[k]++
-		}
+		h.judge(broke)
 		h.count(p, guided, out, len(broke) > 0)
 	} else if out.Discarded != "" {
 		h.result.Discarded++
 	}
 	if len(p.schedule.TriggeredFaults) == 1 {
-		k := h.faultKey(p.workload, p.schedule.TriggeredFaults[0])
-		h.breaking[k] = append(h.breaking[k], slices.DeleteFunc(slices.Clone(broke), Signature.LeaseHazard)...)
+		h.brokeBy(p.workload, p.schedule, broke)
 	}
 	if h.o.Record != nil && p.again == nil {
 		r := Ran{Schedule: key(p.schedule), Point: p.id, Depth: p.depth, Guided: guided, Discarded: out.Discarded, Granted: granted, Took: out.Took, Setup: out.Setup}
@@ -134,6 +126,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	}
 	var fresh []Signature
 	for _, sig := range broke {
+		delete(h.owed, h.ofRoot(sig.root(), nil).Name())
 		if h.knownCounterexample(sig) {
 			continue
 		}
@@ -142,6 +135,24 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	}
 	h.progress()
 	return fresh
+}
+
+// judge counts what a schedule showed.
+func (h *Search) judge(broke []Signature) {
+	h.judged++
+	kinds := map[string]bool{}
+	for _, sig := range broke {
+		kinds[sig.alike()] = true
+	}
+	for k := range kinds {
+		h.showed[k]++
+	}
+}
+
+// brokeBy notes what the one fault of a schedule broke by itself.
+func (h *Search) brokeBy(workload string, s *scenarios.Scenario, broke []Signature) {
+	k := h.faultKey(workload, s.TriggeredFaults[0])
+	h.breaking[k] = append(h.breaking[k], slices.DeleteFunc(slices.Clone(broke), Signature.LeaseHazard)...)
 }
 
 func (h *Search) count(p point, guided bool, out *Outcome, broke bool) {

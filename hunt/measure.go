@@ -64,12 +64,12 @@ func (h *Search) Measure(ctx context.Context, runners []Runner, o FinishOptions)
 		}
 	}
 	for _, w := range list {
-		if n := o.Replays - w.Alone.Runs; w.unmeasured && ctx.Err() == nil {
+		if n := o.Replays - w.Alone.Runs; w.Unmeasured && ctx.Err() == nil {
 			o.tell("run %s%s, %d times more", w.Name, w.howMany(p), n)
 			if err := h.measureMore(ctx, p, w, n); err != nil {
 				return err
 			}
-			w.unmeasured = ctx.Err() != nil && w.Alone.Runs < o.Replays
+			w.Unmeasured = ctx.Err() != nil && w.Alone.Runs < o.Replays
 		}
 	}
 	return nil
@@ -78,19 +78,20 @@ func (h *Search) Measure(ctx context.Context, runners []Runner, o FinishOptions)
 // measureSome runs each counterexample as often as its share of the time allows, and tries then what may prevent it.
 func (h *Search) measureSome(ctx context.Context, p *team, some []*Counterexample, o FinishOptions) error {
 	for i, w := range some {
-		if w.unmeasured = ctx.Err() != nil; w.unmeasured {
+		if w.Unmeasured = ctx.Err() != nil; w.Unmeasured {
 			continue
 		}
 		o.tell("run %s%s", w.Name, w.howMany(p))
 		if err := h.measureIsolated(ctx, p, w, len(some)-i, o.Replays); err != nil {
 			return err
 		}
-		w.unmeasured = w.Alone.Runs < o.Replays // until there is time for the rest
+		w.Unmeasured = w.Alone.Runs < o.Replays // until there is time for the rest
 	}
 	for _, w := range some {
 		if ctx.Err() == nil {
 			h.without(ctx, p, w, w.beside(p))
 		}
+		w.Untried = ctx.Err() != nil
 		if !w.Steady() {
 			continue
 		}
@@ -98,7 +99,7 @@ func (h *Search) measureSome(ctx context.Context, p *team, some []*Counterexampl
 			o.tell("try mitigations of %s", w.Name)
 			h.mitigations(ctx, p, w, o)
 		}
-		w.untried = ctx.Err() != nil
+		w.Untried = ctx.Err() != nil
 	}
 	return nil
 }
@@ -228,9 +229,9 @@ func (h *Search) unfinished(o FinishOptions) {
 		what string
 	}{
 		{func(w *Counterexample) bool { return w.Larger == timeOver }, "%s may not be the least"},
-		{func(w *Counterexample) bool { return w.unmeasured }, "%s not run alone as often as was asked for"},
-		{func(w *Counterexample) bool { return w.untried }, "not all that might help was tried on %s"},
-		{func(w *Counterexample) bool { return w.uncompared }, "%s may be the same bug as another"},
+		{func(w *Counterexample) bool { return w.Unmeasured }, "%s not run alone as often as was asked for"},
+		{func(w *Counterexample) bool { return w.Untried }, "not all that might be the cause or help was tried on %s"},
+		{func(w *Counterexample) bool { return w.Uncompared }, "%s may be the same bug as another"},
 	} {
 		n := 0
 		for _, w := range h.counterexamples {
@@ -253,18 +254,20 @@ type Find struct {
 	Counterexample *Counterexample `json:"counterexample"`
 	Trail          []string        `json:"trail,omitempty"` // larger schedules that showed it, the latest last
 	Share          float64         `json:"share,omitempty"` // of the runs that showed it when it was found; 0: nearly all
-	// There was no time to run it alone, and to try what might help.
-	Unmeasured bool `json:"unmeasured,omitempty"`
-	Untried    bool `json:"untried,omitempty"`
 }
 
 // Finds are the counterexamples of a search, to be gone on with elsewhere.
 func (h *Search) Finds() []Find {
 	var out []Find
 	for _, w := range h.counterexamples {
-		out = append(out, Find{w, w.acceptedSteps, w.hitRate, w.unmeasured, w.untried})
+		out = append(out, FindOf(w))
 	}
 	return out
+}
+
+// FindOf is a counterexample with what is needed to go on with it.
+func FindOf(w *Counterexample) Find {
+	return Find{w, w.acceptedSteps, w.hitRate}
 }
 
 // Adopt goes on with finds of another search.
@@ -272,7 +275,7 @@ func (h *Search) Adopt(finds []Find) {
 	h.counterexamples = nil
 	for _, f := range finds {
 		w := *f.Counterexample
-		w.acceptedSteps, w.hitRate, w.unmeasured, w.untried = f.Trail, f.Share, f.Unmeasured, f.Untried
+		w.acceptedSteps, w.hitRate = f.Trail, f.Share
 		h.counterexamples = append(h.counterexamples, &w)
 	}
 }

@@ -106,8 +106,8 @@ func TestCostlyLast(t *testing.T) {
 		if at := map[bool]int{true: 2}[w == slow]; w.Alone.Beside != at {
 			t.Errorf("%s: %d at a time, want %d", w.Name, w.Alone.Beside, at)
 		}
-		if w.Alone.Runs != 20 || w.Alone.Hits != 20 || w.unmeasured || w.untried || !strings.Contains(w.Schedule, "20 of 20") {
-			t.Errorf("%s: %+v, unmeasured %v, untried %v:\n%s", w.Name, w.Alone, w.unmeasured, w.untried, w.Schedule)
+		if w.Alone.Runs != 20 || w.Alone.Hits != 20 || w.Unmeasured || w.Untried || !strings.Contains(w.Schedule, "20 of 20") {
+			t.Errorf("%s: %+v, unmeasured %v, untried %v:\n%s", w.Name, w.Alone, w.Unmeasured, w.Untried, w.Schedule)
 		}
 	}
 	h.conclude(o)

@@ -26,24 +26,18 @@ func Merge(portions []Portion) (*Result, error) {
 	}
 	h := Assemble(Options{
 		Target: Target{Lock: first.Lock, Fencing: first.Fencing, TTL: time.Duration(first.TTL)}, Strategy: first.Strategy,
-		Depth: len(first.Depths) - 1, Seed: first.Seed,
+		Depth: len(first.Depths) - 1, Seed: first.Seed, Find: first.Find, IgnoreHazards: first.IgnoreHazards,
 	}, portions)
 	r := h.Result()
 	r.Command, r.Versions = whole(first.Command), first.Versions
-	for _, p := range portions {
-		for _, u := range p.Result.Unfinished {
-			if !slices.Contains(r.Unfinished, u) {
-				r.Unfinished = append(r.Unfinished, u)
-			}
-		}
-	}
+	h.unfinished(FinishOptions{})
 	return r, nil
 }
 
-// asked is a hunt's command without what each shard has of its own: the lease that a busy
-// machine made longer, how many run side by side, the seed that was drawn.
+// asked is a hunt's command without what each shard may have of its own: the lease that a busy
+// machine made longer, how many run side by side, the seed that was drawn, the time for what was found.
 func asked(command []string) []string {
-	return without(command, "--shard", "--ttl", "--jobs", "--seed")
+	return without(command, "--shard", "--ttl", "--jobs", "--seed", "--finish", "--replays")
 }
 
 // whole is the command of the hunt that the shards are of.

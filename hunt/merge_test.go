@@ -69,6 +69,35 @@ func TestMergeGroups(t *testing.T) {
 	}
 }
 
+// What is unfinished is counted anew, what no cluster can do is said once, and variants of what is the same stay.
+func TestMergeKeeps(t *testing.T) {
+	on := target(1, 1, "pause", "failover")
+	on.Unable = map[string]string{"failover": "there is nobody to take over"}
+	o := Options{Target: on, Strategy: Exhaustive, Depth: 0}
+	all := portions(t, func() *model { return &model{} }, o, Part{First: 0, Step: 2}, Part{First: 1, Step: 2})
+	found := func(anomaly string, variants ...*Counterexample) *Counterexample {
+		return &Counterexample{Signature: Signature{Anomaly: anomaly, Kinds: []string{"a pause of a client"}}, Search: Rate{Hits: 4, Runs: 4}, Larger: timeOver, Variants: variants}
+	}
+	for i := range all {
+		all[i].Result.Counterexamples = []*Counterexample{found("granted-early", found("wrong-release"))}
+		all[i].Result.Unfinished = []string{"1 of 1 counterexample may not be the least"}
+	}
+	all[1].Result.Counterexamples = append(all[1].Result.Counterexamples, found("token-reuse"))
+	got, err := Merge(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"2 of 2 counterexamples may not be the least"}; !slices.Equal(got.Unfinished, want) {
+		t.Errorf("unfinished: %q, want %q", got.Unfinished, want)
+	}
+	if want := []string{"failover: there is nobody to take over"}; !slices.Equal(got.Infeasible, want) {
+		t.Errorf("infeasible: %q, want %q", got.Infeasible, want)
+	}
+	if w := got.Counterexamples[slices.IndexFunc(got.Counterexamples, func(w *Counterexample) bool { return w.Anomaly == "granted-early" })]; len(w.Variants) != 2 {
+		t.Errorf("%s has %d variants", w, len(w.Variants))
+	}
+}
+
 func TestMergeRefuses(t *testing.T) {
 	o := Options{Target: target(1, 1), Strategy: Exhaustive, Depth: 0}
 	m := func() *model { return &model{} }

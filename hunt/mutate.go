@@ -10,13 +10,14 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// mostFaults is how many faults a mutated schedule has at most: more are seldom what it
+// mostFaults is how many faults a mutated schedule has at most where nobody has said it: more are seldom what it
 // takes, and keep the lock from being granted at all.
 const mostFaults = 4
 
 // mutator changes schedules. It is not safe for concurrent use.
 type mutator struct {
 	t         Target
+	most      int // faults in a schedule
 	rng       *rand.Rand
 	workloads []workload
 	faults    map[string][]scenarios.TriggeredFault // by workload, all that the space has
@@ -24,8 +25,8 @@ type mutator struct {
 	used      []string                              // the bandit's arms that made the last schedule
 }
 
-func newMutator(t Target, seed uint64) *mutator {
-	m := &mutator{t: t, rng: rand.New(rand.NewPCG(seed, 13)), workloads: slices.DeleteFunc(workloads(t), func(w workload) bool { return w.strikes != nil }), faults: map[string][]scenarios.TriggeredFault{}}
+func newMutator(t Target, most int, seed uint64) *mutator {
+	m := &mutator{t: t, most: most, rng: rand.New(rand.NewPCG(seed, 13)), workloads: slices.DeleteFunc(workloads(t), func(w workload) bool { return w.strikes != nil }), faults: map[string][]scenarios.TriggeredFault{}}
 	m.bandit = newBandit(m.rng)
 	for _, w := range m.workloads {
 		for _, f := range faults(t, clientNames[:len(w.programs)]) {
@@ -53,7 +54,10 @@ func (m *mutator) mutate(s *scenarios.Scenario) *scenarios.Scenario {
 	m.used = nil
 	for range 1 + m.rng.IntN(3) {
 		operators := mutations
-		if len(s.TriggeredFaults) == 0 {
+		switch {
+		case m.most == 0:
+			operators = []string{changesProgram}
+		case len(s.TriggeredFaults) == 0:
 			operators = mutationsOfNone
 		}
 		name := operators[m.bandit.choose(len(operators), func(i int) string { return operators[i] })]
@@ -72,6 +76,9 @@ func (m *mutator) mutate(s *scenarios.Scenario) *scenarios.Scenario {
 	}
 	slices.Sort(m.used)
 	m.used = slices.Compact(m.used)
+	if n := len(s.TriggeredFaults); n > m.most { // another machine's search may have more
+		s.TriggeredFaults = s.TriggeredFaults[:m.most]
+	}
 	return m.whole(s)
 }
 
@@ -94,7 +101,7 @@ var (
 // addFault adds a fault, or replaces another if there are enough.
 func (m *mutator) addFault(s *scenarios.Scenario) {
 	all := m.faults[m.workloads[m.rng.IntN(len(m.workloads))].name]
-	if len(all) == 0 {
+	if len(all) == 0 || m.most == 0 {
 		return
 	}
 	// Of a few that are drawn, the one whose fault and trigger brought most.
@@ -105,7 +112,7 @@ func (m *mutator) addFault(s *scenarios.Scenario) {
 	arm := func(i int) string { return faultArm(few[i]) }
 	st := few[m.bandit.choose(len(few), arm)]
 	m.used = append(m.used, faultArm(st))
-	if len(s.TriggeredFaults) >= mostFaults {
+	if len(s.TriggeredFaults) >= m.most {
 		s.TriggeredFaults[m.rng.IntN(len(s.TriggeredFaults))] = st
 		return
 	}

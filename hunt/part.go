@@ -74,6 +74,7 @@ type Portion struct {
 	Confirmed  []string          `json:"confirmed,omitempty"`  // faults that took effect
 	// Skipped counts, by fault, the schedules that were passed over since it could not be done.
 	Skipped map[string]int `json:"skipped,omitempty"`
+	Unable  []string       `json:"unable,omitempty"` // faults that the cluster can never do, and why
 }
 
 // Portion is what the search has come to.
@@ -84,7 +85,7 @@ func (h *Search) Portion() Portion {
 	r.Counterexamples = slices.Clone(h.counterexamples)
 	return Portion{
 		Result: r, Infeasible: maps.Clone(h.infeasible),
-		States: slices.Sorted(maps.Keys(h.corpus.states)), Confirmed: slices.Sorted(maps.Keys(h.confirmed)), Skipped: maps.Clone(h.skipped),
+		States: slices.Sorted(maps.Keys(h.corpus.states)), Confirmed: slices.Sorted(maps.Keys(h.confirmed)), Skipped: maps.Clone(h.skipped), Unable: h.o.Target.unable(),
 	}
 }
 
@@ -139,6 +140,7 @@ func (h *Search) add(p Portion) {
 	}
 	r.Seconds += q.Seconds
 	r.Runs += q.Runs
+	r.Searched += q.Searched
 	r.Discarded += q.Discarded
 	r.Busy += q.Busy
 	r.Failed += q.Failed
@@ -176,6 +178,7 @@ func (h *Search) add(p Portion) {
 	for f, n := range p.Skipped {
 		h.skipped[f] += n
 	}
+	h.unable = append(h.unable, p.Unable...)
 	for _, w := range q.Counterexamples {
 		c := *w
 		h.counterexamples = append(h.counterexamples, &c)

@@ -8,6 +8,7 @@ import (
 // Progress is the search as it goes.
 type Progress struct {
 	Runs, Discarded, States, Depth int
+	Searched                       int // runs of this search, without those of one that it goes on with
 	Guided                         int
 	Beyond                         bool // the space is run: all that follows is guided
 	Counterexamples                []*Counterexample
@@ -31,7 +32,7 @@ func (h *Search) progress() {
 	if h.o.Progress == nil {
 		return
 	}
-	p := Progress{Runs: h.result.Runs, Discarded: h.result.Discarded, States: len(h.corpus.states), Guided: h.result.Guided, Counterexamples: slices.Clone(h.counterexamples), Elapsed: time.Since(h.began)}
+	p := Progress{Runs: h.result.Runs, Searched: h.result.Runs - h.before, Discarded: h.result.Discarded, States: len(h.corpus.states), Guided: h.result.Guided, Counterexamples: slices.Clone(h.counterexamples), Elapsed: time.Since(h.began)}
 	p.Left = h.o.Time - p.Elapsed
 	p.Depth, p.Beyond = h.depth, h.gone()
 	h.o.Progress(p)

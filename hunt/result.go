@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/picklock/picklock/internal/format"
@@ -18,13 +19,18 @@ type Result struct {
 	Strategy string   `json:"strategy"`
 	Seed     uint64   `json:"seed"`
 	Command  []string `json:"command,omitempty"`
+	// Find are the anomalies that alone were looked for; none: all that break a required property.
+	Find []string `json:"find,omitempty"`
+	// IgnoreHazards: lease hazards were not looked for.
+	IgnoreHazards bool `json:"ignore_hazards,omitempty"`
 	// Replay is how a counterexample is replayed, with its file and its name where
 	// CounterexampleFile and CounterexampleName stand; "": by picklock scenario run.
 	Replay  string    `json:"replay,omitempty"`
 	Started time.Time `json:"started"`
 	Seconds float64   `json:"seconds"` // of the search, without what came after it
 
-	Runs      int `json:"runs"` // all of them, those of confirmation too
+	Runs      int `json:"runs"`               // all of them, those of confirmation too, and those of a search that this one goes on with
+	Searched  int `json:"searched,omitempty"` // of these, those of the search itself: they took Seconds
 	Discarded int `json:"discarded"`
 	Busy      int `json:"busy"` // of the discarded ones: this machine was too busy
 	Failed    int `json:"failed,omitempty"`
@@ -58,6 +64,8 @@ type Result struct {
 	// Stopped is why the search ended before its time without being interrupted: run after run failed.
 	Stopped    string   `json:"stopped,omitempty"`
 	Unfinished []string `json:"unfinished,omitempty"` // what there was no time for after the search
+	// NotSeenAgain is how the lock broke before this hunt went on, where that was not confirmed then, nor seen again.
+	NotSeenAgain []string `json:"not_seen_again,omitempty"`
 
 	Versions map[string]string `json:"versions,omitempty"`
 	CPU      float64           `json:"cpu_seconds,omitempty"`
@@ -83,6 +91,8 @@ func (r *Result) Unproved() string {
 		return "the search ended early: " + r.Stopped
 	case r.Runs == 0:
 		return "no schedule was run"
+	case len(r.NotSeenAgain) > 0:
+		return fmt.Sprintf("before it went on, the lock broke once (%s), and this was not seen again", strings.Join(r.NotSeenAgain, ", "))
 	case len(r.Uneven) > 0:
 		return fmt.Sprintf("%d %s that only some of the machines could inject: give all the same rights (picklock doctor); the first is %s",
 			len(r.Uneven), format.Noun(len(r.Uneven), "fault was skipped", "faults were skipped"), r.Uneven[0])
@@ -208,6 +218,11 @@ type Counterexample struct {
 	// After is the schedule that ran before it on the same servers and clients; of one that never
 	// came again it may be the cause.
 	After string `json:"after,omitempty"`
+	// There was no time to run it alone as often as was asked for, to find out what causes it and what might help, and which acts it
+	// needs.
+	Unmeasured bool `json:"unmeasured,omitempty"`
+	Untried    bool `json:"untried,omitempty"`
+	Uncompared bool `json:"uncompared,omitempty"`
 
 	others int // schedules that were confirmed besides, because it was intermittent
 
@@ -216,9 +231,6 @@ type Counterexample struct {
 	faultless     Rate          // of its program without its faults, if that may tell whether they matter
 	acceptedSteps []string      // larger schedules that showed it, the latest last
 	hitRate       float64       // of the runs that showed it when it was found; 0: nearly all
-
-	// There was no time to run it alone, to try what might help, to find out which acts it needs.
-	unmeasured, untried, uncompared bool
 }
 
 // enoughToSay is how many runs there have to be until a counterexample is called reproducible: one
@@ -268,8 +280,17 @@ type Rate struct {
 	Beside int `json:"beside,omitempty"`
 }
 
-// Helps reports whether a mitigation was seen to help: the faults took effect, and nothing failed.
-func (r Rate) Helps() bool { return r.Hits == 0 && r.Runs > r.Missed }
+// enoughWithout is how many runs of a changed counterexample in which nothing failed show that the change prevents it, however
+// often it comes unchanged; fewer do where it comes so often that they would show it, but for a chance of 5 %.
+const enoughWithout = 10
+
+// Helps reports whether a change to a counterexample, which comes as often as unchanged says, was seen to prevent it: the faults took
+// effect, nothing failed, and that is not by chance.
+func (r Rate) Helps(unchanged Rate) bool {
+	n := r.Runs - r.Missed
+	low, _ := unchanged.oneSided()
+	return r.Hits == 0 && n > 0 && (n >= enoughWithout || math.Pow(1-low, float64(n)) < 0.05)
+}
 
 // nearlyAlways is what a rate has to be for a schedule to be reproducible.
 func (r Rate) nearlyAlways() bool { return float64(r.Hits) >= 0.95*float64(r.Runs) }

@@ -30,6 +30,7 @@ type Options struct {
 	Target   Target
 	Strategy string        // "" for Guided
 	Depth    int           // of the space; -1 for none of it
+	Limit    int           // of faults in a schedule beyond the space; 0: as many as are worth it, -1: none
 	Part     Part          // of the space; the zero one for all of it
 	Time     time.Duration // for the search
 	Find     []string      // anomalies; nil: all of required properties
@@ -38,6 +39,7 @@ type Options struct {
 	FailFast       bool // end with the first counterexample that repeats
 	Seed           uint64
 	Known          []Ran       // of an earlier search that goes on here
+	Found          []Find      // by that search: they stand, whatever comes now
 	FoundElsewhere []Signature // found elsewhere: they are neither confirmed nor reported again
 	CorpusSync     CorpusSync  // what other searches gain meanwhile; may be nil
 	// Infeasible is what an earlier part of the same hunt learned (Portion.Infeasible): triggers that never
@@ -80,9 +82,12 @@ type Search struct {
 
 	pending         map[string]bool // signatures that are being confirmed
 	counterexamples []*Counterexample
+	owed            map[string]bool        // what an earlier search saw, was not confirmed, and has to be seen again
+	before          int                    // runs of an earlier search
 	infeasible      map[string]string      // triggers of a workload that never come, faults and acts that cannot be done
 	failureCounts   map[string]int         // how often that was seen
 	confirmed       map[string]bool        // faults that took effect
+	unable          []string               // faults that other searches' clusters can never do, and why
 	skipped         map[string]int         // schedules of the space that were passed over since a fault could not be done
 	breaking        map[string][]Signature // what a fault broke by itself, by workload
 	spaced          map[int]bool           // depths of which a portion said how far it came
@@ -100,68 +105,27 @@ type Search struct {
 	lastSample      time.Time
 }
 
+// mostFaults is how many faults a schedule beyond the space has at most.
+func (o Options) mostFaults() int { return max(0, cmp.Or(o.Limit, mostFaults)) }
+
 // New prepares a search.
 func New(o Options) *Search {
 	if o.Strategy == "" {
 		o.Strategy = Guided
 	}
 	h := &Search{
-		o: o, mutator: newMutator(o.Target, o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
+		o: o, mutator: newMutator(o.Target, o.mostFaults(), o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
 		infeasible: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string][]Signature{}, confirmed: map[string]bool{}, skipped: map[string]int{},
 		fates: map[string]fate{}, rates: map[string]*Rate{}, missed: map[string]string{}, passed: map[string]int{}, showed: map[string]int{},
 	}
-	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, FaultRuns: map[string]int{}, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
+	h.result = Result{Lock: o.Target.Lock, Fencing: o.Target.Fencing, TTL: int64(o.Target.TTL), Strategy: o.Strategy, Seed: o.Seed, Find: o.Find, IgnoreHazards: o.IgnoreHazards, FaultRuns: map[string]int{}, Counterexamples: []*Counterexample{}, Curve: []Sample{}}
 	for d := range o.Depth + 1 {
 		h.result.Depths = append(h.result.Depths, Depth{Faults: d})
 	}
 	maps.Copy(h.infeasible, o.Infeasible)
-	for _, p := range o.Known {
-		h.known(p)
-	}
+	h.goOn()
 	h.points, h.stop = iter.Pull(portionOf(o.Target, o.Depth, o.Part))
 	return h
-}
-
-// known takes a run of an earlier search.
-func (h *Search) known(p Ran) {
-	if p.Busy {
-		h.result.Runs++
-		h.result.Discarded++
-		h.result.Busy++
-		return
-	}
-	for _, root := range p.Broke {
-		if h.failureCounts["known "+root]++; h.failureCounts["known "+root] > 1 {
-			continue
-		}
-		// The first of each kind is run again: it has to be confirmed.
-		s, err := scenarios.Parse("schedule.yaml", []byte(p.Schedule))
-		if err != nil {
-			continue // written by another version: it is not known
-		}
-		h.played[key(s)] = true
-		if p.Point != "" {
-			h.fates[p.Point] = fate{what: notReached} // until it was run again
-		}
-		workload, _, _ := strings.Cut(p.Point, "|")
-		h.retry = append(h.retry, retry{point: point{id: p.Point, schedule: s, workload: workload, depth: p.Depth, guided: p.Guided || p.Depth >= len(h.result.Depths)}})
-		return
-	}
-	h.result.Runs++
-	if p.Granted {
-		h.result.Granted++
-	}
-	if p.Discarded != "" {
-		h.result.Discarded++
-	} else if s, err := scenarios.Parse("schedule.yaml", []byte(p.Schedule)); err == nil { // else written by another version
-		h.result.ranWith(s.TriggeredFaults)
-	}
-	h.played[p.Schedule] = true
-	if p.Guided {
-		h.countGuided(p.Discarded)
-		return
-	}
-	h.fates[p.Point] = fateOfRun(p.Discarded, len(p.Broke) > 0)
 }
 
 // fateOfRun is what became of a schedule that was run.
@@ -204,12 +168,13 @@ func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sample(true)
-	h.result.Seconds = time.Since(h.began).Seconds()
+	h.result.Seconds, h.result.Searched = time.Since(h.began).Seconds(), h.result.Runs-h.before
 	h.result.States = len(h.corpus.states)
 	h.result.Regret = h.mutator.bandit.regret()
 	h.settle()
 	h.order()
 	h.name()
+	h.result.NotSeenAgain = slices.Sorted(maps.Keys(h.owed))
 	h.result.Counterexamples = h.counterexamples
 	h.result.Infeasible = h.infeasibleFaults()
 	switch {
@@ -227,14 +192,14 @@ func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
 
 // infeasibleFaults are the faults that could not be done here, and why.
 func (h *Search) infeasibleFaults() []string {
-	out := h.o.Target.unable()
+	out := slices.Concat(h.o.Target.unable(), h.unable)
 	for text, why := range h.infeasible {
 		if fault, ok := strings.CutPrefix(text, "fault "); ok {
 			out = append(out, fault+": "+reason(fault, why))
 		}
 	}
 	slices.Sort(out)
-	return out
+	return slices.Compact(out)
 }
 
 // firstLine is the first line of a text, as far as it is read at a glance.

@@ -266,6 +266,76 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// What a hunt found stands when it goes on, though it has no time to see it again; and what it had no time to confirm is not
+// forgotten.
+func TestResumeForgetsNothing(t *testing.T) {
+	on := target(1, 1, "pause", "kill")
+	var record []Ran
+	broken := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}, {"wrong-release", "", struck("kill", "")}}}
+	first, r := search(t, broken, Options{Target: on, Depth: 1, Record: func(p Ran) { record = append(record, p) }}, 1)
+	if len(r.Counterexamples) < 2 {
+		t.Fatalf("found %q", counterexampleNames(r))
+	}
+	runs := map[string]int{}
+	for _, p := range record {
+		runs[p.Schedule]++
+	}
+	mended := &model{}
+	_, again := search(t, mended, Options{Target: on, Depth: 1, Known: record, Found: first.Finds()}, 1)
+	if !slices.Equal(counterexampleNames(again), counterexampleNames(r)) {
+		t.Errorf("counterexamples %q, were %q", counterexampleNames(again), counterexampleNames(r))
+	}
+	if len(mended.played) > 0 || again.Runs != len(record) || again.Searched != 0 {
+		t.Errorf("%d run again, %d runs of %d, searched %d", len(mended.played), again.Runs, len(record), again.Searched)
+	}
+	for i := range r.Depths {
+		if r.Depths[i] != again.Depths[i] {
+			t.Errorf("depth %d: %+v, was %+v", i, again.Depths[i], r.Depths[i])
+		}
+	}
+	// It was killed before it confirmed any.
+	mended = &model{}
+	_, again = search(t, mended, Options{Target: on, Depth: 1, Known: record}, 1)
+	if want := "before it went on, the lock broke once (granted-early, wrong-release), and this was not seen again"; again.Unproved() != want || len(mended.played) == 0 {
+		t.Errorf("%q after %d runs, want %q", again.Unproved(), len(mended.played), want)
+	}
+}
+
+// Of two schedules one implies the other, also where the first was run before the hunt went on.
+func TestResumeImplies(t *testing.T) {
+	on := target(1, 1, "pause", "kill")
+	broken := &model{bugs: []bug{{"granted-early", "", struck("pause", "")}}}
+	var record []Ran
+	first, r := search(t, broken, Options{Target: on, Depth: 2, Record: func(p Ran) { record = append(record, p) }}, 1)
+	if r.Depths[2].Implied == 0 {
+		t.Fatalf("%+v", r.Depths[2])
+	}
+	again := &model{bugs: broken.bugs}
+	if _, a := search(t, again, Options{Target: on, Depth: 2, Known: record, Found: first.Finds()}, 1); a.Depths[2] != r.Depths[2] || len(again.played) > 0 {
+		t.Errorf("%+v, was %+v; %d run again", a.Depths[2], r.Depths[2], len(again.played))
+	}
+}
+
+// A limit of faults is kept beyond the space, too.
+func TestLimit(t *testing.T) {
+	for limit, most := range map[int]int{0: mostFaults, -1: 0, 1: 1} {
+		h := New(Options{Target: target(1, 1, "pause", "kill"), Limit: limit})
+		h.stop()
+		s, seen := h.mutator.random(), 0
+		for range 3000 {
+			s = h.mutator.mutate(s)
+			if s == nil {
+				s = h.mutator.random()
+				continue
+			}
+			seen = max(seen, len(s.TriggeredFaults))
+		}
+		if seen != most {
+			t.Errorf("limit %d: up to %d faults, want %d", limit, seen, most)
+		}
+	}
+}
+
 // FailFast ends with the first that repeats.
 func TestFirstCounterexample(t *testing.T) {
 	m := &model{bugs: []bug{{"granted-early", "", struck("pause", "A")}}}

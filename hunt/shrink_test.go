@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -222,6 +223,12 @@ func TestShrinkSchedule(t *testing.T) {
 	}
 	if _, err := Shrink(t.Context(), on, &model{}, s, ShrinkOptions{Budget: 1000}); !errors.Is(err, ErrHolds) {
 		t.Errorf("of what breaks nothing: %v", err)
+	}
+	never := &model{discarded: func(*scenarios.Scenario) (of, why string, cannot bool) {
+		return "pause: A", "no run came to that trigger", false
+	}}
+	if _, err := Shrink(t.Context(), on, never, s, ShrinkOptions{Budget: 1000}); !errors.Is(err, ErrUntried) || errors.Is(err, ErrHolds) || !strings.Contains(err.Error(), "no run came to that trigger") {
+		t.Errorf("of what never went as planned: %v", err)
 	}
 }
 

@@ -32,6 +32,9 @@ type ShrinkOptions struct {
 // ErrHolds is that a schedule that was to be made smaller breaks nothing.
 var ErrHolds = errors.New("it breaks nothing")
 
+// ErrUntried is that no run of a schedule that was to be made smaller went as planned, so that nothing is known of it.
+var ErrUntried = errors.New("it is not known whether it breaks anything")
+
 // provedWithin is how often a schedule is run until it has to have shown a violation.
 const provedWithin = 10
 
@@ -44,15 +47,26 @@ func Shrink(ctx context.Context, t Target, p Runner, s *scenarios.Scenario, o Sh
 	if found {
 		k.sig = *o.Like
 	}
-	for k.runs < provedWithin && !found {
+	var discarded int
+	var why string
+	for k.runs < provedWithin && discarded < 2*provedWithin && !found {
 		out, err := p.Run(ctx, s)
 		if err != nil {
 			return nil, err
 		}
-		k.runs++
-		if all := h.o.signatures(out.Verdict, s); len(all) > 0 && !out.Busy {
+		all := h.o.signatures(out.Verdict, s)
+		switch {
+		case out.Busy || out.Unsupported || out.Discarded != "" && len(all) == 0:
+			discarded++
+			why = out.Discarded
+			continue
+		case len(all) > 0:
 			k.sig, found = all[0], true
 		}
+		k.runs++
+	}
+	if !found && k.runs == 0 {
+		return nil, fmt.Errorf("%s: %w: all %d runs of it were discarded: %s", s.Name, ErrUntried, discarded, why)
 	}
 	if !found {
 		return nil, fmt.Errorf("%s was run %d times: %w", s.Name, k.runs, ErrHolds)

@@ -248,7 +248,7 @@ func TestAlone(t *testing.T) {
 	if found != 1 {
 		t.Errorf("A is alone with its renewals in %d schedules, want 1", found)
 	}
-	for _, w := range newMutator(on, 1).workloads {
+	for _, w := range newMutator(on, mostFaults, 1).workloads {
 		if w.strikes != nil {
 			t.Errorf("%s is a base of random schedules", w.name)
 		}

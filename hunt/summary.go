@@ -37,7 +37,21 @@ func (r *Result) Summary() string {
 	if untried := r.Untried(); len(untried) > 0 && len(untried) < len(r.FaultRuns) { // else the counts say it
 		word += "; not tried: " + format.And(untried)
 	}
+	if sought := r.Sought(); sought != "" {
+		word += "; " + sought
+	}
 	return word
+}
+
+// Sought says what alone was looked for; "" for all that breaks a required property.
+func (r *Result) Sought() string {
+	switch {
+	case len(r.Find) > 0:
+		return "looked for nothing but " + format.And(r.Find)
+	case r.IgnoreHazards:
+		return "lease hazards were not looked for"
+	}
+	return ""
 }
 
 // Covered says of how many schedules how many were run as planned, by the number of faults.

@@ -7,7 +7,7 @@ import (
 
 const (
 	// withoutPlays is how often a counterexample is run without one of its faults.
-	withoutRuns = 10
+	withoutRuns = enoughWithout
 	// tellable is the part of its runs a counterexample has to show itself in for so many runs without a
 	// fault to say that it is needed: at less, they might show nothing by chance.
 	tellable = 0.3
@@ -34,5 +34,5 @@ func (h *Search) without(ctx context.Context, p Runner, w *Counterexample, besid
 // Confirmed says that each of the counterexample's faults was seen to be needed: it did not break without
 // any one of them. A counterexample that takes no fault is confirmed as such.
 func (w *Counterexample) Confirmed() bool {
-	return len(w.Without) == w.Faults && !slices.ContainsFunc(w.Without, func(r Mitigation) bool { return !r.Rate.Helps() })
+	return len(w.Without) == w.Faults && !slices.ContainsFunc(w.Without, func(r Mitigation) bool { return !r.Rate.Helps(w.rate()) })
 }

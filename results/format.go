@@ -32,6 +32,15 @@ func clean(s string) string {
 	}, s)
 }
 
+// CleanLines is a text for a terminal: what could steer that or reorder the text is replaced, line by line.
+func CleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = clean(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 func printable(r rune) bool {
 	switch {
 	case r == '\u2028', r == '\u2029', r >= '\u202A' && r <= '\u202E', r >= '\u2066' && r <= '\u2069':

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,8 @@ unusable arguments, 255 picklock itself failed.`,
 	fl.BoolVar(&s.IgnoreLost, "ignore-lost", false, "let clients go on if their library reports that the lock is lost")
 	fl.DurationVar(&f.limit, "duration", 90*time.Second, "search for this long; shrinking and replaying come after it")
 	fl.DurationVar(&f.finish, "finish", 75*time.Second, "shrink and replay for at most this long; 0s: leave counterexamples as they were found")
-	fl.IntVar(&f.depth, "max-faults", 2, "inject at most this many faults in a schedule: 0, 1 or 2")
+	fl.IntVar(&f.depth, "max-faults", 2, "inject at most this many faults in a schedule: 0, 1 or 2 (default: 2, and more in guided schedules)")
+	fl.Lookup("max-faults").DefValue = "" // the text says it
 	fl.StringSliceVar(&f.find, "find", nil, "search for these anomalies only (default: all that break a required property)")
 	fl.BoolVar(&f.beyond, "ignore-hazards", false, "ignore lease hazards: stale writes that any lease or session allows, and only fencing can refuse")
 	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules side by side (default: as many as the processors carry)")
@@ -197,6 +199,10 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	found, err := dir.Found()
+	if err != nil {
+		return err
+	}
 	ui := newHuntProgress(os.Stderr)
 	pool, runners, target, err := f.Start(untilAbandoned(ctx), info, target, jobs, func(text string) { ui.say("%s", text) })
 	if err != nil {
@@ -210,9 +216,16 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 		return err
 	}
 	ui.say("%s", atMost(f.limit, f.finish))
+	limit := 0
+	if f.given("max-faults") {
+		limit = cmp.Or(f.depth, -1)
+	}
 	search := hunt.New(hunt.Options{
-		Target: target, Strategy: f.strategy, Depth: f.depth, Part: partOf(f.part), Time: f.limit, Find: f.find, IgnoreHazards: f.beyond, FailFast: f.first, Seed: f.seed,
-		Known: known, Progress: ui.progress, Record: dir.Record, Tell: ui.counterexample,
+		Target: target, Strategy: f.strategy, Depth: f.depth, Limit: limit, Part: partOf(f.part), Time: f.limit, Find: f.find, IgnoreHazards: f.beyond, FailFast: f.first, Seed: f.seed,
+		Known: known, Found: found, Progress: ui.progress, Record: dir.Record, Tell: func(w *hunt.Counterexample) {
+			dir.KeepFound(false, hunt.FindOf(w))
+			ui.counterexample(w)
+		},
 	})
 	before := f.used()
 	ui.used = func() time.Duration { return f.used() - before }
@@ -223,6 +236,9 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 	if result.CPU = (f.used() - before).Seconds(); result.CPU > 0 {
 		result.Processors = runtime.NumCPU()
 	}
+	if f.finish == 0 && len(found) > 0 {
+		search.Regroup()
+	}
 	if ctx.Err() == nil && f.finish > 0 {
 		o := pool.Mitigations(info)
 		o.Replays, o.Time, o.Tell = f.replays, f.finish, func(text string) { ui.say("%s", text) }
@@ -230,6 +246,7 @@ func (f *huntFlags) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	dir.KeepFound(true, search.Finds()...)
 	result.Command, result.Starts, result.Versions = f.command(), pool.Starts(), pool.Versions()
 	if !f.part.Whole() {
 		if err := dir.WritePortion(f.part, search.Portion()); err != nil {
@@ -345,8 +362,20 @@ func (f *huntFlags) command() []string {
 	if f.jobs > 0 {
 		c = append(c, "--jobs", fmt.Sprint(f.jobs))
 	}
+	if f.given("finish") {
+		c = append(c, "--finish", f.finish.String())
+	}
+	if f.given("replays") {
+		c = append(c, "--replays", fmt.Sprint(f.replays))
+	}
+	if f.first {
+		c = append(c, "--fail-fast")
+	}
 	if f.given("ttl") { // of a lease that the hunt chose itself it tries others, too
 		c = append(c, "--ttl", s.TTL.String())
 	}
-	return append(c, "--duration", f.limit.String(), "--max-faults", fmt.Sprint(f.depth), "--seed", fmt.Sprint(f.seed))
+	if f.given("max-faults") {
+		c = append(c, "--max-faults", fmt.Sprint(f.depth))
+	}
+	return append(c, "--duration", f.limit.String(), "--seed", fmt.Sprint(f.seed))
 }

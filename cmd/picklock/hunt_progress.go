@@ -42,7 +42,7 @@ func (u *huntProgress) progress(p hunt.Progress) {
 	default:
 		depth = fmt.Sprintf("schedules with %d faults", p.Depth)
 	}
-	rate := fmt.Sprintf("%.1f a second", float64(p.Runs)/max(0.1, p.Elapsed.Seconds()))
+	rate := fmt.Sprintf("%.1f a second", float64(p.Searched)/max(0.1, p.Elapsed.Seconds()))
 	if u.used != nil {
 		if used := u.used(); used > 0 {
 			rate += fmt.Sprintf(" with %.0f %% of the processors", 100*used.Seconds()/max(0.1, p.Elapsed.Seconds())/float64(runtime.NumCPU()))

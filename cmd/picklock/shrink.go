@@ -152,6 +152,10 @@ func (o *shrinkFlags) of(ctx context.Context, s *scenarios.Scenario) error {
 		fmt.Fprintln(os.Stderr, "picklock:", err)
 		return errors.Join(&exitError{exitInvalid, nil}, end())
 	}
+	if errors.Is(err, hunt.ErrUntried) {
+		fmt.Fprintln(os.Stderr, "picklock:", err)
+		return errors.Join(&exitError{exitUnknown, nil}, end())
+	}
 	if err = errors.Join(err, end()); err != nil {
 		return huntError(err)
 	}

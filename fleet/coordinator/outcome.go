@@ -117,7 +117,9 @@ func (k *coordinator) measured(ctx context.Context, s *state, i int, f hunt.Find
 		return f, err
 	}
 	if p == nil {
-		f.Unmeasured, f.Untried = true, f.Counterexample.Steady()
+		w := *f.Counterexample
+		w.Unmeasured, w.Untried = true, w.Steady()
+		f.Counterexample = &w
 		return f, nil
 	}
 	return p.Finds[0], nil
@@ -141,7 +143,7 @@ func (k *coordinator) unfinished(ctx context.Context, s *state) (*hunt.Result, e
 		return nil, nil
 	}
 	h := s.job.Hunt
-	search := hunt.Assemble(hunt.Options{Target: hunt.Target{Lock: s.job.Lock, Fencing: s.job.Fencing, TTL: h.TTL}, Depth: h.Depth, Seed: h.Seed}, portions)
+	search := hunt.Assemble(hunt.Options{Target: hunt.Target{Lock: s.job.Lock, Fencing: s.job.Fencing, TTL: h.TTL}, Depth: h.Depth, Find: h.Find, IgnoreHazards: h.Beyond, Seed: h.Seed}, portions)
 	return search.Result(), nil
 }
 

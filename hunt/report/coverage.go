@@ -30,9 +30,9 @@ func covered(r *hunt.Result) []string {
 		text += fmt.Sprintf("; picklock failed in %s more (%s)", format.Count(r.Failed), clip(r.FailedWhy))
 	}
 	out = append(out, text, fmt.Sprintf("%s states seen", format.Count(r.States)))
-	text = fmt.Sprintf("%.1f runs a second", float64(r.Runs)/max(0.1, r.Seconds))
-	if r.CPU > 0 && r.Runs > 0 {
-		text += fmt.Sprintf(", %.2f s of processor time each", r.CPU/float64(r.Runs))
+	text = fmt.Sprintf("%.1f runs a second", float64(r.Searched)/max(0.1, r.Seconds))
+	if r.CPU > 0 && r.Searched > 0 {
+		text += fmt.Sprintf(", %.2f s of processor time each", r.CPU/float64(r.Searched))
 	}
 	if used := r.Used(); r.Runs > 0 && used > 0 && used <= 1 { // a hunt of a second used more to start its servers
 		text += fmt.Sprintf(" (%.0f %% of the processors)", 100*used)

@@ -26,6 +26,7 @@ const (
 	ResultFile            = "hunt.json"
 	CommandFile           = "command.json"    // the command line, which a hunt that goes on takes up
 	RunsFile              = "runs.jsonl"      // every schedule that was run, as it was run
+	FoundFile             = "found.jsonl"     // each counterexample as it was found, for a hunt that goes on; in the end as it was finished
 	CounterexamplesFolder = "counterexamples" // a scenario for each counterexample
 	TestbedsFolder        = "testbeds"        // the servers' logs
 	PageFile              = "hunt.html"
@@ -162,6 +163,59 @@ func (d *Dir) Record(p hunt.Ran) {
 	d.err = errors.Join(d.err, err)
 }
 
+// Found reads the counterexamples that KeepFound kept. A last line that is half written is that of a hunt that was
+// killed: its runs tell of it.
+func (d *Dir) Found() ([]hunt.Find, error) {
+	path := filepath.Join(d.path, FoundFile)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was found: %w", err)
+	}
+	var out []hunt.Find
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	if half := len(lines[len(lines)-1]); half > 0 {
+		if err := os.Truncate(path, int64(len(b)-half)); err != nil {
+			return nil, fmt.Errorf("cut off the half line of %s: %w", FoundFile, err)
+		}
+	}
+	for n, line := range lines[:len(lines)-1] {
+		var f hunt.Find
+		err := json.Unmarshal(line, &f)
+		if err == nil {
+			err = checkFound(f.Counterexample)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n+1, err)
+		}
+		out = append(out, f)
+	}
+	return out, nil
+}
+
+// KeepFound keeps counterexamples for a hunt that goes on: one as it is found, or in the end all of them.
+func (d *Dir) KeepFound(all bool, finds ...hunt.Find) {
+	mode := os.O_APPEND
+	if all {
+		mode = os.O_TRUNC
+	}
+	var b bytes.Buffer
+	var err error
+	for _, f := range finds {
+		err = errors.Join(err, json.NewEncoder(&b).Encode(f))
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	file, ferr := os.OpenFile(filepath.Join(d.path, FoundFile), os.O_CREATE|os.O_WRONLY|mode, 0o644)
+	if err = errors.Join(err, ferr); err == nil {
+		_, err = file.Write(b.Bytes())
+		err = errors.Join(err, file.Close())
+	}
+	d.err = errors.Join(d.err, err)
+}
+
 // Write writes the results. A coverage that does not add up is an error of picklock: nothing is
 // written then.
 func (d *Dir) Write(r *hunt.Result) error {
@@ -175,6 +229,9 @@ func (d *Dir) Write(r *hunt.Result) error {
 		return err
 	}
 	r.Verdict = r.Summary()
+	if err := d.removeScenarios(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Join(d.path, CounterexamplesFolder), 0o755); err != nil {
 		return fmt.Errorf("make the folder of the counterexamples: %w", err)
 	}
@@ -205,6 +262,31 @@ func (d *Dir) Write(r *hunt.Result) error {
 		}
 		if err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// removeScenarios removes the counterexamples' files of the results that are there already: those of a hunt that goes on
+// have other names.
+func (d *Dir) removeScenarios() error {
+	b, err := os.ReadFile(filepath.Join(d.path, ResultFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var former hunt.Result
+	if err == nil {
+		err = json.Unmarshal(b, &former)
+	}
+	if err != nil {
+		return fmt.Errorf("read the results that are there: %w (move %s away)", err, filepath.Join(d.path, ResultFile))
+	}
+	for _, w := range every(&former) {
+		if w == nil || filepath.Base(w.Name) != w.Name {
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.path, d.CounterexampleFile(w))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a counterexample's scenario that is replaced: %w", err)
 		}
 	}
 	return nil

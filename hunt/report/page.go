@@ -121,9 +121,11 @@ func view(r *hunt.Result, w *hunt.Counterexample, n int, dir string) counterexam
 			v.Mitigations = append(v.Mitigations, mitigationView{"untried", clip(fmt.Sprintf("%s: not tried: %s", m.Name, m.Why))})
 		case m.Rate.Runs == 0:
 			v.Mitigations = append(v.Mitigations, mitigationView{"untried", fmt.Sprintf("%s: all runs were discarded", m.Name)})
-		case m.Rate.Helps():
+		case m.Rate.Helps(rateOf(w)):
 			v.Help = append(v.Help, m.Name)
 			v.Mitigations = append(v.Mitigations, mitigationView{"helps", fmt.Sprintf("%s: prevents it (%s)", m.Name, noneOf(m.Rate))})
+		case m.Rate.Hits == 0 && m.Rate.Runs > m.Rate.Missed:
+			v.Mitigations = append(v.Mitigations, mitigationView{"untried", fmt.Sprintf("%s: may prevent it: too few runs (%s)", m.Name, noneOf(m.Rate))})
 		case m.Rate.Hits == 0:
 			v.Mitigations = append(v.Mitigations, mitigationView{"untried", fmt.Sprintf("%s: its fault was triggered in none of %d runs", m.Name, m.Rate.Runs)})
 		default:

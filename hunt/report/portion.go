@@ -2,9 +2,11 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/internal/shard"
@@ -44,9 +46,27 @@ func ReadPortion(folder string) (Portion, error) {
 		return p, fmt.Errorf("read %s: %w", path, err)
 	}
 	for _, w := range p.Portion.Result.Counterexamples {
-		if w == nil {
-			return p, fmt.Errorf("read %s: a counterexample that is null", path)
+		if err := checkFound(w); err != nil {
+			return p, fmt.Errorf("read %s: %w", path, err)
 		}
 	}
 	return p, nil
+}
+
+// checkFound is the error that a counterexample of a file is none.
+func checkFound(w *hunt.Counterexample) error {
+	if w == nil {
+		return errors.New("a counterexample that is null")
+	}
+	for _, r := range append([]hunt.Mitigation{{Rate: w.Search}, {Rate: w.Alone}}, slices.Concat(w.Without, w.Mitigations)...) {
+		if n := r.Rate; n.Hits < 0 || n.Runs < n.Hits || n.Missed < 0 || n.Missed > n.Runs || n.Discarded < 0 {
+			return fmt.Errorf("%s: a rate that cannot be: %d of %d", w.Signature, n.Hits, n.Runs)
+		}
+	}
+	for _, v := range w.Variants {
+		if err := checkFound(v); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -54,7 +54,7 @@ func Summary(w io.Writer, r *hunt.Result, dir string) error {
 	rows(&b, "infeasible", r.Infeasible...)
 	rows(&b, "versions", versions(r))
 	rows(&b, "results", dir)
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, results.CleanLines(b.String())) // a file of a shard may hold anything
 	return err
 }
 
@@ -197,8 +197,10 @@ func causeWords(w *hunt.Counterexample) []string {
 	var out []string
 	for _, r := range w.Without {
 		switch {
-		case r.Rate.Helps():
+		case r.Rate.Helps(rateOf(w)):
 			out = append(out, fmt.Sprintf("confirmed: %s (without it: %s)", r.Name, noneOf(r.Rate)))
+		case r.Rate.Hits == 0 && r.Rate.Runs > r.Rate.Missed:
+			out = append(out, fmt.Sprintf("probably %s: too few runs without it (%s)", r.Name, noneOf(r.Rate)))
 		case r.Rate.Hits == 0:
 			out = append(out, fmt.Sprintf("probably %s: no run without it proves anything", r.Name))
 		case bystander(w, r.Rate):
@@ -256,8 +258,10 @@ func mitigationWords(w *hunt.Counterexample) []string {
 		switch {
 		case m.Why != "" || m.Rate.Runs == 0:
 			continue
-		case m.Rate.Helps():
+		case m.Rate.Helps(rateOf(w)):
 			out = append(out, fmt.Sprintf("%s prevents it (%s)", m.Name, noneOf(m.Rate)))
+		case m.Rate.Hits == 0 && m.Rate.Runs > m.Rate.Missed:
+			out = append(out, fmt.Sprintf("%s may prevent it: too few runs (%s)", m.Name, noneOf(m.Rate)))
 		case m.Rate.Hits == 0:
 			continue // nothing was tried
 		default:
@@ -308,7 +312,13 @@ func Replay(r *hunt.Result, w *hunt.Counterexample, dir string) string {
 	if r.Replay != "" {
 		return strings.NewReplacer(hunt.CounterexampleFile, file, hunt.CounterexampleName, w.Name).Replace(r.Replay)
 	}
-	return format.Shell("picklock", "scenario", "run", file, "--lock", r.Lock, "--fencing", r.Fencing)
+	command := []string{"picklock", "scenario", "run", file, "--lock", r.Lock, "--fencing", r.Fencing}
+	for i, word := range r.Command[:max(0, len(r.Command)-1)] { // what a scenario's file does not have
+		if slices.Contains([]string{"--ability", "--runtime", "--client-image"}, word) {
+			command = append(command, word, r.Command[i+1])
+		}
+	}
+	return format.Shell(command...)
 }
 
 // AsTest is a command that succeeds once the counterexample is gone; "" where no command replays

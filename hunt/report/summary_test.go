@@ -25,6 +25,8 @@ func TestHelp(t *testing.T) {
 	}{
 		{hunt.Rate{Runs: 10}, "X prevents it (0 of 10)", "X: prevents it (0 of 10)"},
 		{hunt.Rate{Runs: 10, Missed: 4}, "X prevents it (0 of 10, in 4 of which its fault was not triggered)", "X: prevents it (0 of 10, in 4 of which its fault was not triggered)"},
+		{hunt.Rate{Runs: 2}, "X prevents it (0 of 2)", "X: prevents it (0 of 2)"}, // it comes 20 times of 20
+		{hunt.Rate{Runs: 1}, "X may prevent it: too few runs (0 of 1)", "X: may prevent it: too few runs (0 of 1)"},
 		{hunt.Rate{Runs: 10, Missed: 10}, "", "X: its fault was triggered in none of 10 runs"},
 		{hunt.Rate{Hits: 1, Runs: 10, Missed: 9}, "X does not prevent it (1 of 10)", "X: does not prevent it (1 of 10)"},
 	} {
@@ -35,7 +37,7 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", tt.rate, got, tt.summary)
 		}
 		v := view(r, w, 1, "")
-		if len(v.Mitigations) != 1 || v.Mitigations[0].Text != tt.page || (len(v.Help) == 1) != tt.rate.Helps() {
+		if len(v.Mitigations) != 1 || v.Mitigations[0].Text != tt.page || (len(v.Help) == 1) != tt.rate.Helps(w.Alone) {
 			t.Errorf("%+v: %+v, helps %q, want %q", tt.rate, v.Mitigations, v.Help, tt.page)
 		}
 	}
@@ -51,6 +53,69 @@ func TestReplay(t *testing.T) {
 	}
 }
 
+// What the scenario's file does not have, its command has.
+func TestReplayOnTheSameLock(t *testing.T) {
+	r := result()
+	r.Command = []string{"picklock", "hunt", "--lock", "exec:x", "--ability", "confirms=yes", "--ability", "lease=no", "--find", "deadlock", "--runtime", "docker", "--client-image", "mine:1", "--seed", "1"}
+	want := " --fencing none --ability confirms=yes --ability lease=no --runtime docker --client-image mine:1"
+	if got := Replay(r, r.Counterexamples[0], "dir"); !strings.HasSuffix(got, want) {
+		t.Errorf("%s, want ...%s", got, want)
+	}
+	if got := AsTest(r, r.Counterexamples[0], "dir"); !strings.Contains(got, want+" --forbid") {
+		t.Errorf("%s, want ...%s", got, want)
+	}
+}
+
+// What a shard's file holds steers no terminal.
+func TestSummaryIsClean(t *testing.T) {
+	r := result()
+	r.Counterexamples[0].Explanation = "evil\x1b[2J\x1b]0;name\a"
+	var b bytes.Buffer
+	if err := Summary(&b, r, "dir"); err != nil || strings.ContainsAny(b.String(), "\x1b\a") || !strings.Contains(b.String(), "evil") {
+		t.Errorf("%v\n%q", err, b.String())
+	}
+}
+
+// The rate is that of the search: what follows it took no part of its time.
+func TestRuns(t *testing.T) {
+	r := result()
+	r.Searched, r.CPU = 60, 30
+	if got := strings.Join(covered(r), "\n"); !strings.Contains(got, "1.0 runs a second, 0.50 s of processor time each") {
+		t.Error(got)
+	}
+}
+
+// A hunt for some anomalies alone says so, and passes no promise that it has not looked at.
+func TestSought(t *testing.T) {
+	r := clean()
+	r.Find, r.Depths[0].Ran = []string{"token-regression"}, 6
+	if got := r.Summary(); !strings.HasSuffix(got, "; looked for nothing but token-regression") {
+		t.Error(got)
+	}
+	cases := func() string {
+		t.Helper()
+		var b bytes.Buffer
+		if err := JUnit(&b, r, "dir"); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	if got := cases(); !strings.Contains(got, `tests="4" failures="0"`) || !strings.Contains(got, `skipped="3"`) || strings.Count(got, `<skipped message="looked for nothing but token-regression">`) != 3 {
+		t.Error(got)
+	}
+	r = result()
+	r.Counterexamples = r.Counterexamples[:1]
+	r.Counterexamples[0].Anomaly, r.Find = "two-holders", []string{"two-holders"}
+	if got := cases(); !strings.Contains(got, `tests="5" failures="1"`) || !strings.Contains(got, `name="belief"`) {
+		t.Error(got)
+	}
+	r = clean()
+	r.IgnoreHazards = true
+	if got := r.Summary(); !strings.HasSuffix(got, "; lease hazards were not looked for") {
+		t.Error(got)
+	}
+}
+
 // TestCauseWords: a fault is a counterexample's cause for certain only where the counterexample was run without
 // it and did not come.
 func TestCauseWords(t *testing.T) {
@@ -63,6 +128,7 @@ func TestCauseWords(t *testing.T) {
 		{"none", 0, nil, "no fault injected"},
 		{"no time", 1, nil, "probably a pause of a client: there were no runs without"},
 		{"needed", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10}}}, "confirmed: pause: A (without it: 0 of 10)"},
+		{"too few", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 1}}}, "probably pause: A: too few runs without it (0 of 1)"},
 		{"never came to it", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10, Missed: 10}}}, "probably pause: A: no run without it proves anything"},
 		{"a bystander", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 9, Runs: 10}}}, "not pause: A: the lock breaks without it, too (9 of 10)"},
 		{"a helper", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 2, Runs: 10}}}, "pause: A makes it more likely (without it: 2 of 10)"},
