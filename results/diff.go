@@ -59,6 +59,9 @@ func OpenVerdict(path string) (run Run, v checker.Verdict, err error) {
 	if err != nil {
 		return run, v, fmt.Errorf("open run: %w: remove it and check the run again with picklock check", err)
 	}
+	if len(v.Properties) == 0 {
+		return run, v, fmt.Errorf("open run: %s is no verdict: it has no properties: remove it and check the run again with picklock check", filepath.Join(path, VerdictFile))
+	}
 	return run, v, nil
 }
 

@@ -80,10 +80,14 @@ func (e *Expectations) Apply(m *Matrix) {
 	for i := range m.Cells {
 		c := &m.Cells[i]
 		played[c.Scenario+"\n"+c.Lock+"\n"+c.Fencing] = true
+		want, ok := e.cells[c.Scenario][c.Lock][c.Fencing]
 		if c.LeftOut != "" {
+			if ok {
+				c.Must, c.Expected, c.Met = want.anomalies, firstNonEmpty(strings.Join(want.anomalies, ", "), "valid"), checker.Unknown
+				c.Why, c.LeftOut = fmt.Sprintf("it is in %s and was left out: %s", e.file, c.LeftOut), ""
+			}
 			continue
 		}
-		want, ok := e.cells[c.Scenario][c.Lock][c.Fencing]
 		if !ok {
 			c.Expected, c.Met, c.Why = "nothing", checker.False, fmt.Sprintf("%s does not know this cell: add it with --write-expect", e.file)
 			continue

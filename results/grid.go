@@ -3,6 +3,7 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strings"
@@ -217,10 +218,11 @@ func (m *Matrix) scenarioOrder() []string {
 }
 
 func (c Cell) reportLink() string {
-	if c.Dir == "" {
+	dir := strings.ReplaceAll(c.Dir, `\`, "/")
+	if dir == "" || !fs.ValidPath(dir) { // a file that was edited leads nowhere else
 		return ""
 	}
-	return strings.ReplaceAll(c.Dir, `\`, "/") + "/" + ReportFile
+	return dir + "/" + ReportFile
 }
 
 // story is what a square tells: what was run, what came of it, and why.

@@ -140,13 +140,13 @@ func (m *Matrix) Count() map[State]int {
 }
 
 // Validity is the matrix's own verdict: false if a cell is not as expected, or broke
-// a lock of which nothing was known, unknown if one proved too little.
+// a lock of which nothing was known, unknown if one proved too little, or if no cell was run: of a shard that may be.
 func (m *Matrix) Validity() checker.Validity {
 	n := m.Count()
 	switch {
 	case n[Unexpected]+n[Violated] > 0:
 		return checker.False
-	case n[Inconclusive] > 0:
+	case n[Inconclusive] > 0, m.Shard == nil && n[LeftOut] == len(m.Cells):
 		return checker.Unknown
 	}
 	return checker.True

@@ -10,7 +10,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -169,9 +168,7 @@ func (m *Matrix) groups() []matrixGroup {
 func viewCell(c Cell) matrixCell {
 	v := matrixCell{Ran: true, State: c.State(), Found: strings.Join(c.Broken, ", "), Why: clip(firstNonEmpty(c.LeftOut, c.Why), 600), Bound: c.Bound()}
 	v.Class = stateClass(v.State)
-	if c.Dir != "" {
-		v.Link = filepath.ToSlash(c.Dir) + "/" + ReportFile
-	}
+	v.Link = c.reportLink()
 	var notes []string
 	if c.Runs > 1 {
 		notes = append(notes, fmt.Sprintf("%d runs", c.Runs))

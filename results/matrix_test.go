@@ -263,3 +263,39 @@ func TestGitHubTellsTheCauses(t *testing.T) {
 		t.Errorf("annotation: %s", log.String())
 	}
 }
+
+// Where no cell was run, nothing is proved; and what a file expects of a cell counts though it was left out.
+func TestLeftOutProvesNothing(t *testing.T) {
+	holds, leftOut := Cell{Scenario: "s", Lock: "a", Fencing: "none", Met: checker.True, Valid: checker.True}, Cell{Scenario: "s", Lock: "b", Fencing: "none", LeftOut: "no tokens"}
+	for _, x := range []struct {
+		cells []Cell
+		want  checker.Validity
+	}{{nil, checker.Unknown}, {[]Cell{leftOut}, checker.Unknown}, {[]Cell{leftOut, holds}, checker.True}} {
+		m := &Matrix{Cells: x.cells}
+		if got := m.Validity(); got != x.want {
+			t.Errorf("%d cells: %v, want %v", len(x.cells), got, x.want)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "expect.yml")
+	if err := os.WriteFile(file, []byte("s: {a: {none: valid}, b: {none: [stale-write]}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e, err := ReadExpectations(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Matrix{Cells: []Cell{leftOut, holds}}
+	if e.Apply(m); m.Validity() != checker.Unknown || m.Cells[0].State() != Inconclusive || !strings.Contains(m.Cells[0].Why, "was left out: no tokens") {
+		t.Errorf("%v: %+v", m.Validity(), m.Cells[0])
+	}
+}
+
+// A link of an edited file leads to no other folder.
+func TestLinksStayInside(t *testing.T) {
+	for dir, want := range map[string]string{"cells/1": "cells/1/report.html", "../../etc": "", "/etc": "", `..\..\etc`: "", "a/../../b": "", "": ""} {
+		c := Cell{Dir: dir}
+		if got := viewCell(c).Link; got != want || c.reportLink() != want {
+			t.Errorf("%q: %q and %q, want %q", dir, got, c.reportLink(), want)
+		}
+	}
+}

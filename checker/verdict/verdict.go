@@ -3,7 +3,10 @@
 // anything is found.
 package verdict
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Validity is the answer to one question: true, false or unknown.
 type Validity int
@@ -35,6 +38,9 @@ func (v *Validity) UnmarshalJSON(b []byte) error {
 		var s string
 		if err := json.Unmarshal(b, &s); err != nil {
 			return err
+		}
+		if s != "unknown" {
+			return fmt.Errorf("%q is no verdict: want true, false or \"unknown\"", s)
 		}
 		*v = Unknown
 	}

@@ -169,7 +169,10 @@ func replayRunner(ctx context.Context, o harness.ScenarioOptions, runtimeName, c
 			if err != nil {
 				return v, false, dropped, err
 			}
-			if r.Result.Met == checker.Unknown {
+			switch {
+			case r.Result.LeftOut != "":
+				dropped.why = "left out: " + r.Result.LeftOut
+			case r.Result.Met == checker.Unknown:
 				dropped.why = cmp.Or(r.Result.Why, undecided)
 			}
 			return r.Verdict, r.Result.Met == checker.True, dropped, nil
