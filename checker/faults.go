@@ -110,6 +110,10 @@ func (r *faultReader) read(e *history.Event, t int64) {
 			if e.Since > 0 {
 				f.healing = sane(e.Since, t)
 			}
+			if e.Error != "" && f.confirmed { // only its end shows that it had no effect
+				f.confirmed = false
+				c.Confirmed--
+			}
 			r.open[id] = list[1:]
 		}
 	}

@@ -55,7 +55,16 @@ func (m *Members) Refuse(ctx context.Context, name string, on bool) error {
 			return fmt.Errorf("have %s refuse writes: %w", name, err)
 		}
 	case left == 0 && n.PID != 0: // one that is down is told so when it is started again
-		if err := m.assign(ctx, n, r.Off); err != nil {
+		// Another fault may have stopped it: it answers when that is over, at the latest.
+		err := r.Off.AwaitBy(ctx, n.HostPort(), nil, func(ctx context.Context) (bool, error) {
+			now, err := m.Find(name)
+			if err != nil || now.PID == 0 { // told when it is started again
+				return err == nil, err
+			}
+			_, ok, err := m.reach.Ask(ctx, now, r.Off)
+			return ok, err
+		})
+		if err != nil {
 			return fmt.Errorf("have %s take writes again: %w", name, err)
 		}
 	}

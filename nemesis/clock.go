@@ -31,6 +31,7 @@ var clockKind = Kind{
 		}
 		return nil
 	},
+	Single: true,
 }
 
 // clockStrobes is the word for a clock that jumps to and fro.

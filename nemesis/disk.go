@@ -25,6 +25,7 @@ var diskKind = Kind{
 	Possible: diskPossible,
 	Disks:    true,
 	Servers:  true,
+	Single:   true,
 }
 
 func diskPossible(e *Env) error {

@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -16,7 +17,11 @@ func Fits(specs []Spec, nodes []compose.Node) error {
 		if s.OneOf != nil {
 			continue // what of these does not fit is left out
 		}
-		if err := s.Plan.fits(e); err != nil {
+		err := s.Plan.fits(e)
+		if err == nil {
+			err = s.fitsNamed(e)
+		}
+		if err != nil {
 			return s.wrap(err)
 		}
 	}
@@ -39,6 +44,20 @@ func (p Plan) fits(e *Env) error {
 	}
 	_, err := p.target.pick(context.Background(), e, c.rng, c.holder)
 	return err
+}
+
+// fitsNamed says that a node that is named cannot have the fault: one that hits servers only, or the register, which no fault starts again.
+func (s Spec) fitsNamed(e *Env) error {
+	n, ok := e.node(string(s.Plan.target))
+	switch {
+	case !ok:
+		return nil
+	case s.Kind.Servers && n.Role != compose.Server:
+		return fmt.Errorf("%s is no server, and it hits servers only", n.Name)
+	case s.Kind.Name == killKind.Name && n.Role != compose.Server && n.Role != compose.Client:
+		return fmt.Errorf("%s cannot be started again: name a client or a server", n.Name)
+	}
+	return nil
 }
 
 // drawing is a cluster of which only the nodes are known.

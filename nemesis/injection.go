@@ -25,8 +25,16 @@ func (n *Nemesis) Inject(ctx context.Context, r FaultRequest) (heal func(context
 	if err != nil {
 		return nil, fmt.Errorf("fault %s: %w", r.Kind, err)
 	}
+	release := func() {}
+	if k.Single {
+		if !n.claim(k, f) {
+			return nil, fmt.Errorf("fault %s on %s: another %s is on there, and the end of one would end both: let them follow one another", r.Kind, strings.Join(f.Nodes(), ", "), r.Kind)
+		}
+		release = sync.OnceFunc(func() { n.release(k, f) })
+	}
 	i, err := n.inject(ctx, k, f)
 	if err != nil {
+		defer release()
 		err = fmt.Errorf("fault %s on %s did not take effect: %w", r.Kind, strings.Join(f.Nodes(), ", "), err)
 		if herr := i.heal(context.WithoutCancel(ctx)); herr != nil {
 			err = fmt.Errorf("%w; %w", err, herr)
@@ -34,12 +42,13 @@ func (n *Nemesis) Inject(ctx context.Context, r FaultRequest) (heal func(context
 		return nil, err
 	}
 	e, ok := f.(Effective)
-	if !ok {
-		return i.heal, nil
-	}
 	return func(ctx context.Context) error {
 		if err := i.heal(ctx); err != nil {
 			return err
+		}
+		release()
+		if !ok {
+			return nil
 		}
 		if err := e.Effect(); err != nil {
 			return fmt.Errorf("%s of %s had no effect: %w", r.Kind, strings.Join(f.Nodes(), ", "), err)
@@ -98,7 +107,19 @@ func (i *injection) heal(ctx context.Context) error {
 		return fmt.Errorf("heal %s of %s: %w", i.kind, strings.Join(f.Nodes(), ", "), err)
 	}
 	i.healed = true
-	n.write(history.Event{F: i.kind, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail(), Since: i.healing, Time: n.env.now() - n.start})
+	end := history.Event{F: i.kind, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail(), Since: i.healing, Time: n.env.now() - n.start}
+	if err := i.effect(); err != nil {
+		end.Error = err.Error()
+	}
+	n.write(end)
+	return nil
+}
+
+// effect is an error if only the end of the fault shows that it had none.
+func (i *injection) effect() error {
+	if e, ok := i.fault.(Effective); ok && i.healed {
+		return e.Effect()
+	}
 	return nil
 }
 

@@ -110,19 +110,17 @@ func (k *kill) Heal(ctx context.Context) error {
 	errs := make(chan error, len(k.nodes))
 	for _, n := range k.nodes {
 		go func() {
-			if now, _ := k.env.node(n.Name); now.PID != 0 {
-				errs <- nil // it was never killed
-				return
-			}
-			if n.Role == compose.Client {
+			now, _ := k.env.node(n.Name)
+			switch {
+			case now.PID != 0 && k.wipe && now.PID != n.PID:
+				errs <- k.wipeAgain(ctx, n.Name)
+			case now.PID != 0:
+				errs <- nil // it was never killed, or another fault has brought it back
+			case n.Role == compose.Client:
 				errs <- k.env.Respawn(ctx, n.Name)
-				return
+			default:
+				errs <- k.restart(ctx, n.Name)
 			}
-			err := k.env.Cluster.Restart(ctx, n.Name, k.wipe)
-			if errors.Is(err, compose.ErrKilled) || errors.Is(err, compose.ErrRuns) && !k.wipe {
-				err = nil // another fault has it now, or has brought it back
-			}
-			errs <- err
 		}()
 	}
 	var all error
@@ -139,6 +137,28 @@ func (k *kill) Heal(ctx context.Context) error {
 		return errors.Join(append(failed.errs, all)...)
 	}
 	return failed
+}
+
+// restart starts a server again that is down.
+func (k *kill) restart(ctx context.Context, name string) error {
+	err := k.env.Cluster.Restart(ctx, name, k.wipe)
+	switch {
+	case errors.Is(err, compose.ErrKilled): // another fault has it now
+		return nil
+	case errors.Is(err, compose.ErrRuns) && k.wipe:
+		return k.wipeAgain(ctx, name)
+	case errors.Is(err, compose.ErrRuns): // another fault has brought it back
+		return nil
+	}
+	return err
+}
+
+// wipeAgain kills a server that another fault has brought back with its data, so that it comes back without.
+func (k *kill) wipeAgain(ctx context.Context, name string) error {
+	if err := k.env.Cluster.Kill(ctx, name); err != nil {
+		return err
+	}
+	return k.restart(ctx, name)
 }
 
 // restartFailedError says that servers do not start any more after a fault. That is how these

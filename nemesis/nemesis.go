@@ -71,6 +71,8 @@ type Kind struct {
 	Disks bool
 	// Overlaps: the same node may be hit twice at a time.
 	Overlaps bool
+	// Single: of two on one node at a time, the end of the first would end the second, too.
+	Single bool
 }
 
 // Env is what faults work on.

@@ -23,6 +23,7 @@ var pauseKind = Kind{
 	Make:     makePause,
 	Lasts:    pauseLasts,
 	Possible: func(*Env) error { return nil },
+	Single:   true,
 }
 
 func parsePause(words []string) (p Plan, err error) {

@@ -175,7 +175,7 @@ func (n *Nemesis) injectOnce(ctx, harm context.Context, s Spec, rng *rand.Rand) 
 		i.leave(failed)
 		return confirmed, nil
 	}
-	return confirmed, err
+	return confirmed && i.effect() == nil, err
 }
 
 // claim notes the nodes; false says that one of them is already hit by the same kind.

@@ -314,7 +314,10 @@ func (c *Cluster) Versions(ctx context.Context) map[string]string {
 			name = path
 		}
 		if name == "{self}" {
-			name, title = c.opts.Self, args[len(args)-2]
+			name, title = c.opts.Self, "picklock"
+			if len(args) > 1 { // builtin NAME --version
+				title = args[len(args)-2]
+			}
 		}
 		if out[title] != "" {
 			continue
