@@ -23,21 +23,23 @@ type analysis struct {
 	failed string
 	asked  renewalsAsked
 	// maxLease is the longest lease of the run.
-	maxLease  int64
-	evidence  evidence
-	tokens    tokens
-	wentBack  wentBack
-	holdRules holdRules
-	overlaps  overlaps
-	renews    renewHabits
-	suspects  suspects
-	freeing   freeing
-	gaps      gaps
-	waits     *waitTimes
-	log       *registerLog // nil where there is none
-	register  registerFacts
-	stats     Stats // all but what depends on the verdict
-	clocks    clocks
+	maxLease int64
+	// candidates are those of givenBy, by lock.
+	candidates map[*lock]*candidates
+	evidence   evidence
+	tokens     tokens
+	wentBack   wentBack
+	holdRules  holdRules
+	overlaps   overlaps
+	renews     renewHabits
+	suspects   suspects
+	freeing    freeing
+	gaps       gaps
+	waits      *waitTimes
+	log        *registerLog // nil where there is none
+	register   registerFacts
+	stats      Stats // all but what depends on the verdict
+	clocks     clocks
 	// unlocked says that the clients shared the register without a lock: the run was one, or the history has a register's log and
 	// nothing of a lock.
 	unlocked bool
@@ -205,6 +207,9 @@ func (an *analysis) complete(k *lock) {
 			g.token = 0 // who may hold the lock together needs no order
 		}
 		an.maxLease = max(an.maxLease, g.lease)
+		for _, r := range g.renewals() {
+			an.maxLease = max(an.maxLease, r.lease)
+		}
 		if g.contested {
 			an.stats.Contested++
 		}

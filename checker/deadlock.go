@@ -159,7 +159,11 @@ func busy(an *analysis, k *lock, broken []interval) []interval {
 func busyBy(an *analysis, k *lock, broken []interval, hold func(*grant) interval) []interval {
 	busy := make([]interval, 0, len(k.grants)+len(k.acquires))
 	busy = append(busy, k.held(hold)...)
-	late := map[int]int64{} // by broken interval: until when the requests given up in it may have leases
+	type lateGrants struct {
+		until int64 // they may have leases
+		n     int64
+	}
+	late := map[int]lateGrants{} // by broken interval, of the requests given up in it
 	for _, o := range k.acquires {
 		unknown := o.typ == tInfo && o.comp >= 0
 		killed := o.comp < 0 && o.endT < an.last // its client was, while it waited
@@ -172,12 +176,12 @@ func busyBy(an *analysis, k *lock, broken []interval, hold func(*grant) interval
 		}
 		busy = append(busy, interval{o.endT, until})
 		if i := endedBy(broken, o.endT-1); i < len(broken) && broken[i].from <= o.endT {
-			late[i] = satAdd(max(late[i], broken[i].to), an.maxLease)
+			late[i] = lateGrants{satAdd(max(late[i].until, broken[i].to), an.maxLease), late[i].n + 1}
 		}
 	}
-	for i, until := range late {
-		for range max(1, min(k.permits, int64(len(k.acquires)))) { // each takes a permit
-			busy = append(busy, interval{broken[i].to, until})
+	for i, l := range late {
+		for range max(1, min(k.permits, l.n)) { // each takes a permit
+			busy = append(busy, interval{broken[i].to, l.until})
 		}
 	}
 	sortBy(busy, func(s interval) int64 { return s.from })
@@ -206,13 +210,17 @@ func (g *grant) heldUntil() int64 {
 		}
 		end = max(end, g.anew.okT)
 	}
+	longest := g.lease
 	if g.lease > 0 {
 		end = max(end, satAdd(g.okT, g.lease))
-		for _, r := range g.renewals() {
-			if r.until > 0 {
-				end = max(end, satAdd(r.okT, g.lease))
-			}
+	}
+	for _, r := range g.renewals() {
+		if r.lease > 0 {
+			end, longest = max(end, satAdd(r.okT, r.lease)), max(longest, r.lease)
 		}
+	}
+	if g.watchdog || g.unsure != nil && len(*g.unsure) > 0 { // a renewal may have been carried out whose answer never came
+		end = max(end, satAdd(g.believedEnd, longest))
 	}
 	if r := g.release; r != nil && r.typ == tOK {
 		end = r.endT

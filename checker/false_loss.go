@@ -43,7 +43,9 @@ func (an *analysis) falseLoss(s *statement) bool {
 }
 
 // left is what the lease that had been promised when it was asked for had left when the statement was made.
-func (s *statement) left() int64 { return s.g.promisedBy(s.invT) - s.endT }
+func (s *statement) left() int64 {
+	return min(s.g.promisedBy(s.invT), s.g.shortenedAt(s.endT)) - s.endT
+}
 
 // refuted says that the lock confirmed a release which the client sent after the statement, and which cannot have been of a
 // later grant.
@@ -58,7 +60,7 @@ func (s *statement) refuted() bool {
 // knownLeft is what was left of the lease by what the library must have known: a renewal may have been answered while the
 // statement was on its way. A quarter of the lease is enough for a library on a busy machine.
 func (s *statement) knownLeft() int64 {
-	return s.g.promisedBy(max(s.g.okT, s.invT-s.g.lease/4)) - s.endT
+	return min(s.g.promisedBy(max(s.g.okT, s.invT-s.g.lease/4)), s.g.shortenedAt(s.endT)) - s.endT
 }
 
 // cautious is the most that a lease may have left if caution makes a library give it up: half of it, and a twentieth, since the

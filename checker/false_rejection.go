@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/picklock/picklock/internal/format"
@@ -19,22 +20,16 @@ func findFalseRejections(an *analysis) []Anomaly {
 		return nil
 	}
 	broken := an.overlaps.locks()
-	around := map[string]*candidates{}
 	var out []Anomaly
 	for e := range inTime(an.limit, an.log.refused) {
-		if !e.known() || e.op.typ != tFail || broken[e.g.lock] {
+		if !e.known() || e.op.typ != tFail || broken[e.g.lock] || !e.g.lock.mutex() { // whose tokens need not order grants that may be held together
 			continue
 		}
 		g, o := e.g, e.op
 		if !g.aliveOver(o.invT, o.endT) {
 			continue
 		}
-		w := around[g.lock.name]
-		if w == nil {
-			w = candidatesOf(g.lock.grants)
-			around[g.lock.name] = w
-		}
-		if other := w.latestOk(o.endT, g); other != nil && other.okT >= g.lo {
+		if other := an.givenBy(g.lock).latestOk(o.endT, g); other != nil && other.okT >= g.lo {
 			continue
 		}
 		left := g.leaseLeft(o.endT)
@@ -55,6 +50,17 @@ func findFalseRejections(an *analysis) []Anomaly {
 		out = append(out, an.evidence.finish(a, g.okT, blamed{}, g.process))
 	}
 	return out
+}
+
+// givenBy answers it of a lock.
+func (an *analysis) givenBy(k *lock) *candidates {
+	if an.candidates == nil {
+		an.candidates = map[*lock]*candidates{}
+	}
+	if an.candidates[k] == nil {
+		an.candidates[k] = candidatesOf(k.grants)
+	}
+	return an.candidates[k]
 }
 
 // candidates answers which grants can have been given by a certain time.
@@ -82,12 +88,7 @@ func candidatesOf(grants []*grant) *candidates {
 // latestOk is, of the grants other than not that can have been given by t, the
 // one whose ok is the latest.
 func (w *candidates) latestOk(t int64, not *grant) *grant {
-	n, _ := slices.BinarySearchFunc(w.byLo, t, func(g *grant, t int64) int {
-		if g.lo <= t {
-			return -1
-		}
-		return 1
-	})
+	n := w.by(t)
 	if n == 0 {
 		return nil
 	}
@@ -95,4 +96,26 @@ func (w *candidates) latestOk(t int64, not *grant) *grant {
 		return w.first[n-1]
 	}
 	return w.second[n-1]
+}
+
+// by is how many grants can have been given by t.
+func (w *candidates) by(t int64) int {
+	n, _ := slices.BinarySearchFunc(w.byLo, t, func(g *grant, t int64) int {
+		if g.lo <= t {
+			return -1
+		}
+		return 1
+	})
+	return n
+}
+
+// between yields the grants that can have been given by to and whose answer came at from or later, and now and then others.
+func (w *candidates) between(from, to int64) iter.Seq[*grant] {
+	return func(yield func(*grant) bool) {
+		for n := w.by(to) - 1; n >= 0 && w.first[n].okT >= from; n-- {
+			if g := w.byLo[n]; g.okT >= from && !yield(g) {
+				return
+			}
+		}
+	}
 }

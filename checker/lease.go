@@ -146,7 +146,7 @@ func (g *grant) goesOn() bool {
 		return false
 	case g.lock.unknownBefore(g.process, n.okT):
 		return true
-	case g.release != nil && g.release.typ != tInfo, g.lost >= 0:
+	case g.release != nil && (g.release.typ == tOK || g.release.notHeld), g.lost >= 0:
 		return false
 	}
 	return g.hasNoLease() || g.mayLast(n.lo)
@@ -158,6 +158,7 @@ func (k *lock) noteUnknown() {
 		if o.typ != tInfo {
 			continue
 		}
+		k.unanswered = append(k.unanswered, o)
 		if k.unknown == nil {
 			k.unknown = map[string]int64{}
 		}
@@ -226,8 +227,14 @@ func (g *grant) answerRenewal(o *op) {
 	if g.unsure == nil {
 		return
 	}
-	if n := len(*g.unsure); n > 0 && (*g.unsure)[n-1] == o { // a client asks one after the other
-		*g.unsure = (*g.unsure)[:n-1]
+	for i, asked := range slices.Backward(*g.unsure) { // a client asks one after the other, as a rule
+		if asked == o {
+			*g.unsure = slices.Delete(*g.unsure, i, i+1)
+			return
+		}
+		if len(*g.unsure)-i > maxBetween {
+			return
+		}
 	}
 }
 
@@ -276,7 +283,22 @@ func (g *grant) leaseLeft(t int64) int64 {
 	if until == t {
 		until = g.aliveUntil(t)
 	}
-	return until - t
+	return min(until, g.shortenedAt(t)) - t
+}
+
+// shortenedAt is when the lease ended by its renewals until t, if the last of them was for less than what was left; never if it was not.
+func (g *grant) shortenedAt(t int64) int64 {
+	n := g.renewed.before(t)
+	if n == 0 || g.renewed.list[n-1].until >= max(satAdd(g.since, g.lease), g.renewed.reach[n-1]) {
+		return never
+	}
+	r := g.renewed.list[n-1]
+	for _, s := range g.shortened() {
+		if s.from == max(r.until, r.invT) {
+			return max(t, r.until)
+		}
+	}
+	return never
 }
 
 // aliveOver says whether the lease was certainly alive for all of [a, b].

@@ -130,6 +130,9 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 		k := r.lockOf(g, e)
 		o := r.ops.next()
 		*o = op{f: f, process: p.Name, lock: k, grant: g, inv: i, comp: -1, invT: t, endT: never, value: e.Value}
+		if f == fRenew {
+			p.overlap(id, o)
+		}
 		p.Invoke(id, o)
 		switch f {
 		case fRelease:
@@ -152,7 +155,11 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 	if o != nil && f != fRead && e.Value != "" && e.Value != o.value {
 		return // the answer to an earlier write, which has been given up
 	}
-	p.Complete(id)
+	if first := p.firstRenewal(id); first != nil {
+		o = first
+	} else {
+		p.Complete(id)
+	}
 	if o != nil {
 		o.comp, o.endT, o.typ = i, t, outcomeOf(e.Type)
 		if f == fRead {
@@ -161,6 +168,7 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 		if f == fRenew && o.typ != tInfo && o.grant != nil {
 			o.grant.answerRenewal(o)
 		}
+		o.notHeld = e.NotHeld && e.Type == history.Fail
 		o.heldOK = e.Held && e.Type == history.OK && g != nil && g.process == e.Process
 	}
 	if g == nil || e.Process != g.process {
@@ -188,7 +196,7 @@ func (r *reader) readOp(i int32, t int64, f verb, e *history.Event, p *proc) {
 		// A release that nobody announced may have been sent at any time since
 		// the grant: nothing after it is certain.
 		g.release = r.ops.next()
-		*g.release = op{f: f, process: p.Name, lock: g.lock, grant: g, inv: -1, comp: i, invT: g.okT, endT: t, typ: outcomeOf(e.Type)}
+		*g.release = op{f: f, process: p.Name, lock: g.lock, grant: g, inv: -1, comp: i, invT: g.okT, endT: t, typ: outcomeOf(e.Type), notHeld: e.NotHeld && e.Type == history.Fail}
 		r.endBelief(g, g.okT)
 	}
 }

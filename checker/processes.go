@@ -8,9 +8,11 @@ type proc struct {
 	history.Pairing[*op]
 	machine string // as its events name it
 	spare   *op    // to be used for the next acquire
-	latest  latestGrants
-	held    []*grant // believed
-	client  bool     // it has events of its own; others are only known from faults
+	// renewing are renewals of a grant that are under way beside the latest, by their invokes.
+	renewing map[history.OpID][]*op
+	latest   latestGrants
+	held     []*grant // believed
+	client   bool     // it has events of its own; others are only known from faults
 }
 
 var acquireID = history.OpID{F: history.Acquire}
@@ -19,6 +21,32 @@ var acquireID = history.OpID{F: history.Acquire}
 func (p *proc) acquire() *op {
 	o, _ := p.Open(acquireID)
 	return o
+}
+
+// overlap notes that a renewal is asked for, while another one of the same grant may be under way. Which of two an answer is to, nobody
+// knows: each was asked for when the first was, at the earliest.
+func (p *proc) overlap(id history.OpID, o *op) {
+	old, open := p.Open(id)
+	if !open {
+		return
+	}
+	if p.renewing == nil {
+		p.renewing = map[history.OpID][]*op{}
+	}
+	p.renewing[id] = append(p.renewing[id], old)
+	o.invT = old.invT
+}
+
+// firstRenewal takes the first of several renewals that are under way; nil where there are not several.
+func (p *proc) firstRenewal(id history.OpID) *op {
+	list := p.renewing[id]
+	if len(list) == 0 {
+		return nil
+	}
+	if p.renewing[id] = list[1:]; len(list) == 1 {
+		delete(p.renewing, id)
+	}
+	return list[0]
 }
 
 // closeAcquire files an acquire that was not granted.

@@ -71,6 +71,7 @@ type lock struct {
 	claims, denials []*statement
 	entries         map[*grant][]*grant // of holds that were entered again, by their first grants
 	unknown         map[string]int64    // by process: when its first acquire was sent whose outcome is not known
+	unanswered      []*op               // acquires whose outcome is not known, by their invokes
 	kind
 	crowds      []interval // when more clients may have had a permit than there are, if crowdsKnown
 	crowdsKnown bool
@@ -101,6 +102,7 @@ type op struct {
 	f         verb
 	typ       outcome
 	heldOK    bool // ok release by the grant's own process: the service confirmed it
+	notHeld   bool // release that failed: the lock said that its client did not hold it
 	untrue    bool // what it confirmed is shown false, or probably is
 	failed    bool // acquire: by the client's own program, not by the lock
 	cancelled bool // acquire that failed: its client had cancelled it

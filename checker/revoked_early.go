@@ -55,13 +55,9 @@ func (an *analysis) takenBy(s *statement) bool {
 	if s.g.lock.permits > 1 {
 		return an.overfull(s.g.lock, s.g.lo, s.endT)
 	}
-	list := s.g.lock.grants
-	from, _ := slices.BinarySearchFunc(list, s.g.lo, func(n *grant, t int64) int { return cmp.Compare(n.okT, t) })
-	for i, n := range list[from:] {
-		if i == maxBetween {
-			return true
-		}
-		if n != s.g && n.lo <= s.endT && !together(n, s.g) && !an.tokens.certainlyOlder(n, s.g) {
+	looked := 0
+	for n := range an.givenBy(s.g.lock).between(s.g.lo, s.endT) {
+		if looked++; looked > maxBetween || n != s.g && !together(n, s.g) && !an.tokens.certainlyOlder(n, s.g) {
 			return true
 		}
 	}
@@ -121,11 +117,10 @@ func revocation(an *analysis, s *statement) Anomaly {
 
 // unknownWords name an acquire of another client of which nobody knows whether it was granted since.
 func (s *statement) unknownWords() string {
-	for _, o := range s.g.lock.acquires { // by invoke
-		if o.invT >= s.endT {
-			break
-		}
-		if o.process != s.g.process && o.typ == tInfo && o.endT > s.g.lo {
+	list := s.g.lock.unanswered // by invoke
+	n, _ := slices.BinarySearchFunc(list, s.endT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	for _, o := range slices.Backward(list[max(0, n-maxBetween):n]) {
+		if o.process != s.g.process && o.endT > s.g.lo {
 			return fmt.Sprintf(", as far as is known: the acquire that %s sent at %s has no known outcome", o.process, format.Instant(o.invT))
 		}
 	}

@@ -33,12 +33,15 @@ func (r *rising) add(t touch, v int64) {
 	}
 }
 
-func (r *rising) above(v int64) (touch, bool) {
+// above is the first touch above v by a grant that counts. A bound keeps a hostile history from making this quadratic.
+func (r *rising) above(v int64, counts func(*grant) bool) (touch, bool) {
 	i, _ := slices.BinarySearch(r.values, v+1)
-	if i == len(r.values) {
-		return touch{}, false
+	for _, t := range r.touches[i:min(len(r.touches), i+maxBetween)] {
+		if counts(t.g) {
+			return t, true
+		}
 	}
-	return r.touches[i], true
+	return touch{}, false
 }
 
 // newest keeps, of all grants that touched the resource so far, what is needed to
@@ -68,17 +71,38 @@ func (n *newest) add(t touch) {
 	}
 }
 
-// than returns the earliest touch of a grant that is certainly newer than g.
-func (n *newest) than(g *grant) (touch, bool) {
+// than returns the earliest touch of a grant that counts and is certainly newer than g.
+func (n *newest) than(g *grant, counts func(*grant) bool) (touch, bool) {
 	if !n.sound || g.token == 0 {
-		return n.byLo.above(g.okT)
+		return n.byLo.above(g.okT, counts)
 	}
-	a, okA := n.byToken.above(g.token)
-	b, okB := n.byLoNoToke.above(g.okT)
+	a, okA := n.byToken.above(g.token, counts)
+	b, okB := n.byLoNoToke.above(g.okT, counts)
 	if okA && (!okB || a.before(b)) {
 		return a, true
 	}
 	return b, okB
+}
+
+// touched are the touches of a lock's resource: of all grants, and of those that share the lock with nobody, since of two that
+// share it either may be written under.
+type touched struct{ all, alone newest }
+
+func touchedOf(an *analysis, k *lock) touched { return touched{newestOf(an, k), newestOf(an, k)} }
+
+func (s *touched) add(t touch) {
+	if s.all.add(t); t.g.mode != shared {
+		s.alone.add(t)
+	}
+}
+
+// newer is the earliest touch by which a write under g is stale.
+func (s *touched) newer(an *analysis, g *grant) (touch, bool) {
+	n := &s.all
+	if g.mode == shared {
+		n = &s.alone
+	}
+	return n.than(g, func(o *grant) bool { return !together(o, g) && !an.orRegressed(g, o) })
 }
 
 func (t touch) before(u touch) bool {
@@ -109,7 +133,7 @@ func findStaleWrites(an *analysis) []Anomaly {
 
 func staleInLog(an *analysis, k *lock) []Anomaly {
 	var out []Anomaly
-	seen := newestOf(an, k)
+	seen := touchedOf(an, k)
 	first := make([]*effect, len(k.grants)) // touch
 	wrote := make([]int32, len(k.grants))   // position after the last write, or of the first touch
 	// Writes so far with falling ok times, so that the latest-granted writer
@@ -123,11 +147,11 @@ func staleInLog(an *analysis, k *lock) []Anomaly {
 		}
 		t := touch{e.g, e.op, e, e.t}
 		if e.writes() {
-			if newer, ok := seen.than(e.g); ok && !together(newer.g, e.g) && !an.orRegressed(e.g, newer.g) {
+			if newer, ok := seen.newer(an, e.g); ok {
 				out = append(out, staleWrite(an, t, newer))
 			} else if own := first[e.g.n]; own != nil {
 				others := all
-				if seen.sound && e.g.token != 0 {
+				if seen.all.sound && e.g.token != 0 {
 					others = tokenless
 				}
 				i, _ := slices.BinarySearchFunc(others, wrote[e.g.n], func(w *effect, pos int32) int { return int(w.pos - pos) })
@@ -169,7 +193,7 @@ func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 	}
 	byEnd := slices.Clone(done)
 	slices.SortStableFunc(byEnd, func(a, b *op) int { return cmp.Compare(a.endT, b.endT) })
-	seen := newestOf(an, k)
+	seen := touchedOf(an, k)
 	var out []Anomaly
 	i := 0
 	for o := range inTime(an.limit, done) { // by invoke
@@ -179,7 +203,7 @@ func staleWithoutLog(an *analysis, k *lock) []Anomaly {
 		if o.f == fRead {
 			continue
 		}
-		if newer, ok := seen.than(o.grant.ofHold()); ok && !together(newer.g, o.grant.ofHold()) && !an.orRegressed(o.grant.ofHold(), newer.g) {
+		if newer, ok := seen.newer(an, o.grant.ofHold()); ok {
 			out = append(out, staleWrite(an, touch{o.grant.ofHold(), o, nil, o.endT}, newer))
 		}
 	}
