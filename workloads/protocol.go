@@ -30,7 +30,7 @@ type Config struct {
 	Wait     time.Duration `json:"wait"`    // how long one acquire may wait
 	Timeout  time.Duration `json:"timeout"` // of every other operation
 	// Extra are the lock's own options (clients.Options), and Abilities what the user
-	// declares that the lock can do. Neither is in run.json: they may be secret.
+	// declares that the lock can do.
 	Extra     map[string]string `json:"extra,omitempty"`
 	Abilities map[string]string `json:"abilities,omitempty"`
 	// Scripted: the client gets its acts from the harness, one at a time, and reports

@@ -199,6 +199,7 @@ func (c *child) ask(ctx context.Context, r Request, grace time.Duration) (Answer
 	case errors.Is(err, lines.ErrNotSent):
 		return a, fmt.Errorf("%w: %w", errNotAsked, err)
 	case late.Err() != nil:
+		r.Options = nil            // they may be secret
 		line, _ := json.Marshal(r) // it was sent, so it can be written
 		c.Fail(fmt.Errorf("child did not answer %s: %w", line, ctx.Err()))
 	}

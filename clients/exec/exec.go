@@ -3,6 +3,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func Program(command string) (clients.Info, error) {
 		// The program knows its options; it gets them with the open.
 		AnyOption: true,
 		Open: func(ctx context.Context, o clients.Options) (clients.Lock, error) {
-			l := &execLock{command: command, options: o}
+			l := &execLock{command: command, options: o, turn: make(chan struct{}, 1)}
 			if _, err := l.started(ctx); err != nil {
 				return nil, fmt.Errorf("exec %q: %w", command, err)
 			}
@@ -51,7 +52,8 @@ func Program(command string) (clients.Info, error) {
 type execLock struct {
 	command string
 	options clients.Options
-	unsaid  sync.Once // that a lease was promised without since_ns
+	unsaid  sync.Once     // that a lease was promised without since_ns
+	turn    chan struct{} // of one: whose it is asks
 
 	mu        sync.Mutex
 	child     *child             // the one in use, perhaps ended
@@ -197,7 +199,15 @@ func (l *execLock) declared(answer Answer, c *child) error {
 // ask sends a request to the child and distinguishes its kinds of refusal. The child has the same
 // deadline, so it gets a moment more to report that it passed.
 func (l *execLock) ask(ctx context.Context, c *child, r Request) (Answer, error) {
-	a, err := c.ask(ctx, r, Grace(l.options.TTL))
+	// The protocol asks for one thing at a time. What had to wait for its turn has as long for its answer as if it had not.
+	waits := time.Now()
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return Answer{}, fmt.Errorf("another request was still open: %w", ctx.Err())
+	}
+	a, err := c.ask(ctx, r, Grace(l.options.TTL)+time.Since(waits))
 	switch {
 	case err != nil || *a.OK:
 		return a, err
@@ -258,7 +268,7 @@ func (l *execLock) granted(ctx context.Context, c *child, r Request) (clients.Gr
 	}
 	g := clients.Grant{Key: r.Key, Token: a.Token, Expired: a.Expired, Unrenewed: a.Watchdog != nil && !*a.Watchdog, Lost: a.grant.lost, Ended: c.Ended(), Renewals: a.grant.renewals, Ref: execRef{c, a.grant}}
 	if a.Lease > 0 {
-		g.Since, g.Lease = max(sent, a.Since), time.Duration(a.Lease)*time.Millisecond
+		g.Since, g.Lease = cmp.Or(a.Since, sent), time.Duration(a.Lease)*time.Millisecond
 		if a.Since == 0 {
 			l.unsaid.Do(func() {
 				l.options.TellWarning(`the program promises leases ("lease_ms") and does not say since when ("since_ns"): they can only be counted from when the acquire was asked for, so that a lease that was waited for proves nothing`)
@@ -325,7 +335,7 @@ func (r execRenewer) Renew(ctx context.Context, g clients.Grant) (clients.Renewa
 	if err != nil {
 		return clients.Renewal{}, fmt.Errorf("exec: renew %s: %w", g.Key, err)
 	}
-	return clients.Renewal{Since: max(sent, a.Since), Lease: time.Duration(a.Lease) * time.Millisecond}, nil
+	return clients.Renewal{Since: cmp.Or(a.Since, sent), Lease: time.Duration(a.Lease) * time.Millisecond}, nil
 }
 
 // execHolder is an exec lock whose program can be asked whether it holds the lock.

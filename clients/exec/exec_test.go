@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -219,6 +220,65 @@ func TestExecLostAndLease(t *testing.T) {
 	}
 	if err := l.Release(ctx, g); !errors.Is(err, clients.ErrNotHeld) {
 		t.Errorf("release: %v, want ErrNotHeld", err)
+	}
+}
+
+// A lease that belongs to a session may have begun before the acquire: it lasts from then.
+func TestExecLeaseOfASession(t *testing.T) {
+	began := history.Now() - int64(time.Second)
+	answer := fmt.Sprintf(`"ok":true,"lease_ms":60000,"since_ns":%d}'; `, began)
+	l := contract.Open(t, named(script(t, `read line; say '{"id":1,"ok":true,"renew":true}'; read line; say '{"id":2,`+answer+`read line; say '{"id":3,`+answer+`read line`)), "c1", nil, time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	g, err := l.Acquire(ctx, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := l.(clients.Renewer).Renew(ctx, g)
+	if err != nil || g.Since != began || r.Since != began || r.Lease != time.Minute {
+		t.Errorf("grant %+v, renewal %+v, %v; want since %d", g, r, err, began)
+	}
+}
+
+// A program is asked for one thing at a time. What does not get its turn in time was not asked, and the program is not ended for it.
+func TestExecOneAtATime(t *testing.T) {
+	asked := filepath.Join(t.TempDir(), "asked")
+	l := contract.Open(t, named(script(t, `read line; say '{"id":1,"ok":true,"renew":true}'; read line; say '{"id":2,"ok":true,"lease_ms":500}';
+		read line; touch `+asked+`; sleep 1; say '{"id":3,"ok":true,"lease_ms":500}'; read line; say '{"id":4,"ok":true,"lease_ms":500}'; read line`)), "c1", nil, time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	g, err := l.Acquire(ctx, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := l.Acquire(ctx, "other")
+		done <- err
+	}()
+	for _, err := os.Stat(asked); err != nil; _, err = os.Stat(asked) {
+		time.Sleep(time.Millisecond)
+	}
+	soon, stop := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer stop()
+	if _, err := l.(clients.Renewer).Renew(soon, g); err == nil || errors.Is(err, clients.ErrUnknown) || !strings.Contains(err.Error(), "another request was still open") {
+		t.Errorf("renew beside an acquire: %v", err)
+	}
+	if err := <-done; err != nil {
+		t.Errorf("acquire: %v", err)
+	}
+	if _, err := l.(clients.Renewer).Renew(ctx, g); err != nil {
+		t.Errorf("renew after it: %v", err)
+	}
+}
+
+// What a program was opened with may be secret, and is no part of an error.
+func TestExecHidesOptions(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	_, err := named(script(t, `read line; read line`)).Open(ctx, clients.Options{Servers: []string{"x:1"}, Client: "c1", TTL: time.Second, Extra: map[string]string{"password": "hunter2"}, Log: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "did not answer") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("open: %v", err)
 	}
 }
 

@@ -14,7 +14,7 @@ func (l *execLock) Reopen(ctx context.Context, o clients.Options) (clients.Lock,
 	if err != nil {
 		return nil, fmt.Errorf("exec: reopen: %w", err)
 	}
-	next := &execLock{command: l.command, options: o, abilities: l.abilities}
+	next := &execLock{command: l.command, options: o, abilities: l.abilities, turn: make(chan struct{}, 1)}
 	ctx, cancel := context.WithTimeout(ctx, OpenWithin)
 	defer cancel()
 	c.forget()

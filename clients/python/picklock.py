@@ -3,6 +3,7 @@
 
 A lock is an object with open, acquire and release, and with renew, holds and downgrade if it can. serve() does the rest.
 One with close can be opened again in the same process: another object is opened then, and the former one is closed.
+One with answered is told when the answer of an acquire that was granted has been written: a loss that is told before is taken for a former grant's.
 One with cancel has its acquire cancelled: cancel(key) is called in another thread while acquire waits, which then raises Cancelled.
 """
 import contextlib
@@ -140,4 +141,6 @@ def serve(make):
             traceback.print_exc()
             reply = {"ok": False, "error": repr(e), "definite": False}
         _tell({"id": request["id"], **reply})
+        if request["op"] == "acquire" and reply["ok"] and hasattr(lock, "answered"):
+            lock.answered(request["key"])
     os._exit(0)  # threads of the library may still run

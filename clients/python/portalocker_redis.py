@@ -41,9 +41,11 @@ class Lock:
             raise picklock.Unknown(repr(e)) from e
         self.locks[key] = lock
         self.held.add(key)
-        if self.lost(lock):  # before it was noted here as held
-            self.over(key, lock)
         return {"token": lock.fence_token} if FENCED else {}
+
+    def answered(self, key):
+        if self.lost(self.locks[key]):  # before it was noted here as held
+            self.over(key, self.locks[key])
 
     @staticmethod
     def lost(lock):

@@ -22,21 +22,32 @@ class Noting(redis.lock.Lock):
         return super().do_acquire(token)
 
 
+class Sending(redis.Connection):
+    """The library's own, which also counts what it sends."""
+    sent = 0
+
+    def send_packed_command(self, *args, **kwargs):
+        Sending.sent += 1
+        return super().send_packed_command(*args, **kwargs)
+
+
 class Lock:
     def open(self, servers, client, ttl_ms, options):
         self.ttl, self.sleep, self.held = ttl_ms, float(options.get("sleep", 0.1)), {}
         settings = {"socket_timeout": float(options["socket_timeout"])} if "socket_timeout" in options else {}
         host, port = servers[0].rsplit(":", 1)
         self.client = redis.Redis(host, int(port), **settings)
+        self.client.connection_pool.connection_class = Sending
         return {"lease": True, "renew": True, "confirms": True, "holds": True, **picklock.loaded("redis")}
 
     def acquire(self, key, timeout_ms, shared):
         lock = Noting(self.client, key, timeout=self.ttl / 1000, sleep=self.sleep, blocking_timeout=timeout_ms / 1000)
+        before = Sending.sent
         try:
             if not lock.acquire():
                 return None
-        except ConnectionError as e:  # refused before anything was sent, or broken after it
-            if isinstance(e.__context__, ConnectionRefusedError):
+        except ConnectionError as e:  # refused before anything was sent, or broken after it: the library tries again by itself
+            if isinstance(e.__context__, ConnectionRefusedError) and Sending.sent == before:
                 raise picklock.NotSent(str(e)) from e
             raise picklock.Unknown(str(e)) from e
         except ResponseError as e:  # the server's own word

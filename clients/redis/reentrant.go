@@ -100,7 +100,7 @@ func (l *redisReentrant) Release(ctx context.Context, g clients.Grant) error {
 	l.mu.Unlock()
 	g.Ref = h.owner
 	_, err := l.compareAnd(ctx, "release", g, redisLeave, l.ttl.Milliseconds(), what)
-	if errors.Is(err, clients.ErrUnknown) {
+	if err != nil && !errors.Is(err, clients.ErrNotHeld) { // one that was not sent is counted at the service still
 		l.mu.Lock()
 		h.doubt = true
 		l.mu.Unlock()

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -54,5 +55,34 @@ func TestRedisReentrantAfterALoss(t *testing.T) {
 		t.Error(err)
 	} else if err := b.Release(ctx, g); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRedisReentrantAfterAnUnsentRelease: the server counts an entry still whose release was never sent. The outermost release frees the
+// lock all the same.
+func TestRedisReentrantAfterAnUnsentRelease(t *testing.T) {
+	t.Parallel()
+	addrs := contract.Addrs(one(t))
+	ctx := contract.Within(t, 60*time.Second)
+	a := contract.Open(t, named("redis-reentrant"), "a", addrs, time.Minute)
+	b := contract.Open(t, named("redis-reentrant"), "b", addrs, time.Minute)
+	outer, err := a.Acquire(ctx, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := a.Acquire(ctx, "k")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if err := a.Release(ended, inner); err == nil || errors.Is(err, clients.ErrUnknown) {
+		t.Fatalf("the release of a client that had ended: %v", err)
+	}
+	if err := a.Release(ctx, outer); err != nil {
+		t.Fatal(err)
+	}
+	if contract.Refused(t, b.Acquire, "k") {
+		t.Error("the outermost release left the lock taken")
 	}
 }

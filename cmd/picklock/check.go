@@ -120,6 +120,9 @@ func (flags checkFlags) judge(ctx context.Context, arg string, stdin io.Reader) 
 	if flags.timeout < 0 || flags.fair < 0 || flags.skew < 0 {
 		return usage(errors.New("--timeout, --fair and --skew: want a length of time that is not negative"))
 	}
+	if flags.model != "" && (flags.fair > 0 || flags.on != onHazard && flags.on != "") {
+		return usage(errors.New("check: --fair and --fail-on are for histories of locks, and a model is checked alone: leave out --model, or these"))
+	}
 	if flags.skew > 0 && flags.model != "" {
 		return usage(errors.New("check: --skew is for histories with times, and a model is checked against an order: leave one of --skew and --model out"))
 	}

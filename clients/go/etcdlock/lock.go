@@ -98,7 +98,6 @@ func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) 
 		}
 		s, err = l.current(ctx)
 	}
-	asked := adapter.Monotonic()
 	m, done := s.Mutex("/picklock/"+key), make(chan error, 1)
 	go func() { done <- m.Lock(ctx) }()
 	select {
@@ -125,16 +124,7 @@ func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) 
 	l.held[key] = g
 	lease, renewals := l.watch.listen()
 	go l.tell(key, g, s, renewals)
-	lease = since(lease, asked)
 	return &adapter.Grant{Lease: &lease}, nil
-}
-
-// since is what is left of a lease from a time on: the protocol has no lease from before the request.
-func since(l adapter.Lease, from int64) adapter.Lease {
-	if l.Since >= from {
-		return l
-	}
-	return adapter.Lease{For: max(l.For-time.Duration(from-l.Since), time.Millisecond), Since: from}
 }
 
 // tell passes on what the session learns while the lock is held.

@@ -7,21 +7,6 @@ import (
 	"github.com/picklock/picklock/clients/go/adapter"
 )
 
-// A lease ends when it did, whatever it is counted from.
-func TestSince(t *testing.T) {
-	l := adapter.Lease{For: time.Second, Since: 100}
-	for from, want := range map[int64]adapter.Lease{
-		50:                                l,
-		100:                               l,
-		100 + int64(time.Hour):            {For: time.Millisecond, Since: 100 + int64(time.Hour)},
-		100 + int64(300*time.Millisecond): {For: 700 * time.Millisecond, Since: 100 + int64(300*time.Millisecond)},
-	} {
-		if got := since(l, from); got != want {
-			t.Errorf("from %d: %v, want %v", from, got, want)
-		}
-	}
-}
-
 // What an answer renews is known from when its request went out, and an older one takes nothing back.
 func TestKeepalives(t *testing.T) {
 	var k keepalives

@@ -71,7 +71,6 @@ public class JetcdLocks extends Adapter implements AutoCloseable {
         try {
             LockResponse got = asked.get(Math.max(1, end - System.nanoTime()), TimeUnit.NANOSECONDS);
             held.put(key, new Held(lease, got.getKey(), alive));
-            if (over.contains(lease)) lost(key); // before the grant was noted
             return new Grant(0, null);
         } catch (TimeoutException | ExecutionException | InterruptedException e) { // it waits on at the server: without its lease it cannot
             asked.cancel(true);
@@ -80,6 +79,11 @@ public class JetcdLocks extends Adapter implements AutoCloseable {
             if (e instanceof InterruptedException) throw e;
             return null;
         }
+    }
+
+    protected void answered(String key) {
+        Held now = held.get(key);
+        if (now != null && over.contains(now.lease)) lost(key); // before the grant was noted
     }
 
     private void revoke(long lease, CloseableClient alive) throws Unknown {
