@@ -95,6 +95,9 @@ func TestJobsRefuse(t *testing.T) {
 		"name: x\ntasks: [{hunt: {locks: [redis], faults: [pauze]}}]":                       "pauze",
 		"name: x\ntasks: [{hunt: {locks: [redis], options: {no-such: x}}}]":                 "no-such",
 		"name: x\ntasks: [{run: {locks: [redis], faults: [pause], fencing: [read-write]}}]": "does it issue tokens",
+		"name: x\ntasks: [{hunt: {locks: [redis], find: [granted-erly]}}]":                  "did you mean granted-early",
+		"name: x\ntasks: [{hunt: {locks: [redis], ttl: 2m}}]":                               "ttl 2m0s",
+		"name: x\ntasks: [{hunt: {locks: [redis], finish: 7h}}]":                            "finish 7h0m0s",
 		"name: x\ntasks: [{matrix: {scenarios: [nope]}}]":                                   "nope",
 		"name: x\ntasks: [{run: {locks: [redis], faults: [pause], fencing: [nothing]}}]":    "nothing",
 	} {

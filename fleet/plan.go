@@ -17,6 +17,7 @@ import (
 	"github.com/picklock/picklock/clients/register"
 	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt/testbeds"
+	"github.com/picklock/picklock/internal/suggest"
 	"github.com/picklock/picklock/scenarios"
 	"github.com/picklock/picklock/workloads"
 )
@@ -120,10 +121,28 @@ func (j Job) Testbeds(runtime string) *testbeds.Options {
 	return o
 }
 
-// CheckHunt refuses a hunt that its lock cannot do.
+// The limits of a hunt.
+const (
+	longestTTL    = time.Minute
+	longestFinish = 6 * time.Hour
+	mostReplays   = 10000
+)
+
+// CheckHunt refuses a hunt that its lock cannot do, or that no worker would take.
 func CheckHunt(info clients.Info, j Job) error {
-	if info.Unlocked != nil {
+	h := j.Hunt
+	switch {
+	case info.Unlocked != nil:
 		return fmt.Errorf("%s is not a lock, so that nothing can break", info.Name)
+	case h.Depth < 0 || h.Depth > 2 || h.Slice < 1:
+		return fmt.Errorf("max-faults %d in slices of %d: want 0 to 2 in slices of 1 at least", h.Depth, h.Slice)
+	case h.TTL < 0 || h.TTL > longestTTL || h.Finish < 0 || h.Finish > longestFinish || h.Replays < 1 || h.Replays > mostReplays:
+		return fmt.Errorf("ttl %v, finish %v, %d replays: want up to %v, %v, %d", h.TTL, h.Finish, h.Replays, longestTTL, longestFinish, mostReplays)
+	}
+	for _, a := range h.Find {
+		if !slices.Contains(scenarios.Anomalies, a) {
+			return fmt.Errorf("find: %w", suggest.Unknown("anomaly", a, scenarios.Anomalies))
+		}
 	}
 	if _, err := register.ParseFencingMode(j.Fencing); err != nil {
 		return err

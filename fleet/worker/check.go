@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
@@ -23,13 +21,8 @@ var (
 	imageName = regexp.MustCompile(`^[a-z0-9][a-zA-Z0-9._/:@-]{0,299}$`)
 )
 
-// The limits of a job.
-const (
-	longestTTL    = time.Minute
-	longestFinish = 6 * time.Hour
-	mostReplays   = 10000
-	mostCells     = 100000
-)
+// mostCells limits a job.
+const mostCells = 100000
 
 // check refuses a job that is invalid, or that the worker's configuration does not allow. Anybody may
 // have written it.
@@ -56,17 +49,6 @@ func (w *worker) checkHunt(ctx context.Context, j fleet.Job) error {
 		return err
 	}
 	h := j.Hunt
-	switch {
-	case h.Depth < 0 || h.Depth > 2 || h.Slice < 1:
-		return fmt.Errorf("depth %d in slices of %d: want 0 to 2 in slices of 1 at least", h.Depth, h.Slice)
-	case h.TTL < 0 || h.TTL > longestTTL || h.Finish < 0 || h.Finish > longestFinish || h.Replays < 1 || h.Replays > mostReplays:
-		return fmt.Errorf("lease %v, finish %v, %d replays: want up to %v, %v, %d", h.TTL, h.Finish, h.Replays, longestTTL, longestFinish, mostReplays)
-	}
-	for _, a := range h.Find {
-		if !slices.Contains(scenarios.Anomalies, a) {
-			return fmt.Errorf("anomaly %q is unknown here", a)
-		}
-	}
 	if err := errors.Join(fleet.CheckHunt(info, j), testbeds.CheckFaults(h.Faults)); err != nil {
 		return err
 	}
