@@ -56,6 +56,7 @@ func TestParse(t *testing.T) {
 		{"hold", ""},
 		{"hold:holder:register:out", ""},
 		{"hold:one:sideways", `unknown word "sideways"`},
+		{"hold:one:in:out", "leave both away"},
 		{"pause:held:a:b", "too many words"},
 		{"disk", ""},
 		{"disk:leader:stall:2s", ""},

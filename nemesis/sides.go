@@ -37,6 +37,9 @@ func parseLinks(words []string) (Plan, error) {
 		case "register":
 			p.links = compose.Register
 		case "in", "out":
+			if p.dir != "" && p.dir != w {
+				return p, errors.New("in and out: leave both away for both directions")
+			}
 			p.dir = w
 		case "":
 			return p, errors.New("empty word")
