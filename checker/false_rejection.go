@@ -109,13 +109,21 @@ func (w *candidates) by(t int64) int {
 	return n
 }
 
-// between yields the grants that can have been given by to and whose answer came at from or later, and now and then others.
+// between yields the grants that can have been given by to and whose answer came at from or later. If there may be more than so many
+// steps show, it yields nil in the end: a bound keeps a hostile history from making this quadratic.
 func (w *candidates) between(from, to int64) iter.Seq[*grant] {
 	return func(yield func(*grant) bool) {
-		for n := w.by(to) - 1; n >= 0 && w.first[n].okT >= from; n-- {
+		last := w.by(to) - 1
+		for n := last; n >= 0 && w.first[n].okT >= from; n-- {
+			if last-n == maxSteps {
+				yield(nil)
+				return
+			}
 			if g := w.byLo[n]; g.okT >= from && !yield(g) {
 				return
 			}
 		}
 	}
 }
+
+const maxSteps = 16 * maxBetween

@@ -58,59 +58,16 @@ func (g *grant) findAlive() {
 			intervals = append(intervals, interval{r.okT, r.until})
 		}
 	}
-	for _, s := range g.shortened() {
-		intervals = without(intervals, s)
+	if g.renewed != nil {
+		g.renewed.shorter = g.shortened()
+		for _, s := range g.renewed.shorter {
+			intervals = without(intervals, s.interval)
+		}
 	}
 	for i := range intervals {
 		intervals[i].to = min(intervals[i].to, cut)
 	}
 	g.setIntervals(slices.DeleteFunc(intervals, func(s interval) bool { return s.to <= s.from }))
-}
-
-// shortened is when the lease need not have been in force, although it had been promised until later: a client may renew it for less than what was left, and that
-// lasts until the next renewal. There is no such time if the lock said later that the lease had been in force all along.
-func (g *grant) shortened() []interval {
-	var out []interval
-	list := g.renewals()
-	furthest, answered := satAdd(g.since, g.lease), g.okT
-	for i, r := range list {
-		if r.lease > 0 && r.inv >= 0 && r.invT >= answered && r.until < furthest && !g.inForceAfter(max(r.until, r.okT), list[i+1:]) {
-			s := interval{max(r.until, r.invT), never}
-			if i+1 < len(list) {
-				s.to = list[i+1].okT
-			}
-			if s.from < s.to {
-				out = append(out, s)
-			}
-		}
-		if r.until > furthest {
-			furthest, answered = r.until, r.okT
-		}
-	}
-	return out
-}
-
-// inForceAfter says that a renewal, or the release, was answered as if the lease had been in force until after t.
-func (g *grant) inForceAfter(t int64, later []renewal) bool {
-	held := func(r renewal) bool { return r.held && r.heldUntil > t }
-	return g.releaseHeld() && g.release.invT > t || slices.ContainsFunc(later, held)
-}
-
-// without is the intervals but for what lies in s.
-func without(list []interval, s interval) []interval {
-	var out []interval
-	for _, i := range list {
-		if i.to <= s.from || i.from >= s.to {
-			out = append(out, i)
-			continue
-		}
-		for _, part := range []interval{{i.from, s.from}, {s.to, i.to}} {
-			if part.from < part.to {
-				out = append(out, part)
-			}
-		}
-	}
-	return out
 }
 
 // linkOwn links the grants of clients that were granted the lock anew, which ends the older ones.
@@ -284,21 +241,6 @@ func (g *grant) leaseLeft(t int64) int64 {
 		until = g.aliveUntil(t)
 	}
 	return min(until, g.shortenedAt(t)) - t
-}
-
-// shortenedAt is when the lease ended by its renewals until t, if the last of them was for less than what was left; never if it was not.
-func (g *grant) shortenedAt(t int64) int64 {
-	n := g.renewed.before(t)
-	if n == 0 || g.renewed.list[n-1].until >= max(satAdd(g.since, g.lease), g.renewed.reach[n-1]) {
-		return never
-	}
-	r := g.renewed.list[n-1]
-	for _, s := range g.shortened() {
-		if s.from == max(r.until, r.invT) {
-			return max(t, r.until)
-		}
-	}
-	return never
 }
 
 // aliveOver says whether the lease was certainly alive for all of [a, b].

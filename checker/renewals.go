@@ -12,6 +12,7 @@ type renewals struct {
 	// Of each and all before, the greatest: end of a promise; end of what one shows by which
 	// the service says that the grant was in force; and time of the service's last word.
 	reach, proved, word []int64
+	shorter             []shortening // by findAlive
 }
 
 func (l *renewals) add(r renewal) {

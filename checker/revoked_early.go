@@ -49,15 +49,13 @@ func (s *statement) late() bool {
 	return r != nil && r.invT <= s.endT || s.g.lostT < s.endT
 }
 
-// takenBy says that another grant may have been given since the statement's own, with which the lock had no room for it. It
-// looks at the nearest ones, which are the likely ones: a bound keeps a hostile history from making this quadratic.
+// takenBy says that another grant may have been given since the statement's own, with which the lock had no room for it.
 func (an *analysis) takenBy(s *statement) bool {
 	if s.g.lock.permits > 1 {
 		return an.overfull(s.g.lock, s.g.lo, s.endT)
 	}
-	looked := 0
 	for n := range an.givenBy(s.g.lock).between(s.g.lo, s.endT) {
-		if looked++; looked > maxBetween || n != s.g && !together(n, s.g) && !an.tokens.certainlyOlder(n, s.g) {
+		if n == nil || n != s.g && !together(n, s.g) && !an.tokens.certainlyOlder(n, s.g) {
 			return true
 		}
 	}
