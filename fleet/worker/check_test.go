@@ -64,9 +64,9 @@ func TestCheck(t *testing.T) {
 
 func TestCheckHunt(t *testing.T) {
 	for want, change := range map[string]func(h *fleet.Hunt){
-		"max-faults 3":              func(h *fleet.Hunt) { h.Depth = 3 },
+		"max-faults 3":         func(h *fleet.Hunt) { h.Depth = 3 },
 		"slices of 0":          func(h *fleet.Hunt) { h.Slice = 0 },
-		"ttl 2m0s":           func(h *fleet.Hunt) { h.TTL = 2 * 60e9 },
+		"ttl 2m0s":             func(h *fleet.Hunt) { h.TTL = 2 * 60e9 },
 		"finish 24h0m0s":       func(h *fleet.Hunt) { h.Finish = 24 * 3600e9 },
 		"0 replays":            func(h *fleet.Hunt) { h.Replays = 0 },
 		"one picklock version": func(h *fleet.Hunt) { h.Size++ },
