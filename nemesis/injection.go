@@ -2,7 +2,9 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -86,7 +88,29 @@ func (n *Nemesis) inject(ctx context.Context, k Kind, f Fault) (*injection, erro
 		begun.Error = err.Error()
 	}
 	n.write(begun)
+	if k.Single {
+		n.mu.Lock()
+		n.single = append(n.single, i)
+		n.mu.Unlock()
+	}
 	return i, err
+}
+
+// replaced ends the faults of a node alone that hit its process or its disk: another process has taken its place, which has none of them.
+func (n *Nemesis) replaced(ctx context.Context, node string) error {
+	n.mu.Lock()
+	var over []*injection
+	for _, i := range n.single {
+		if slices.Equal(i.fault.Nodes(), []string{node}) {
+			over = append(over, i)
+		}
+	}
+	n.mu.Unlock()
+	var all error
+	for _, i := range over {
+		all = errors.Join(all, i.heal(ctx))
+	}
+	return all
 }
 
 // heal ends the fault and records its end. Once that has succeeded it does nothing
@@ -107,6 +131,9 @@ func (i *injection) heal(ctx context.Context) error {
 		return fmt.Errorf("heal %s of %s: %w", i.kind, strings.Join(f.Nodes(), ", "), err)
 	}
 	i.healed = true
+	n.mu.Lock()
+	n.single = slices.DeleteFunc(n.single, func(o *injection) bool { return o == i })
+	n.mu.Unlock()
 	end := history.Event{F: i.kind, Nodes: f.Nodes(), Phase: history.End, Detail: f.Detail(), Since: i.healing, Time: n.env.now() - n.start}
 	if err := i.effect(); err != nil {
 		end.Error = err.Error()

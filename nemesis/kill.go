@@ -113,13 +113,13 @@ func (k *kill) Heal(ctx context.Context) error {
 			now, _ := k.env.node(n.Name)
 			switch {
 			case now.PID != 0 && k.wipe && now.PID != n.PID:
-				errs <- k.wipeAgain(ctx, n.Name)
+				errs <- k.again(ctx, n.Name, k.wipeAgain)
 			case now.PID != 0:
 				errs <- nil // it was never killed, or another fault has brought it back
 			case n.Role == compose.Client:
-				errs <- k.env.Respawn(ctx, n.Name)
+				errs <- k.again(ctx, n.Name, k.env.Respawn)
 			default:
-				errs <- k.restart(ctx, n.Name)
+				errs <- k.again(ctx, n.Name, k.restart)
 			}
 		}()
 	}
@@ -137,6 +137,14 @@ func (k *kill) Heal(ctx context.Context) error {
 		return errors.Join(append(failed.errs, all)...)
 	}
 	return failed
+}
+
+// again starts a node, and ends what only the process had that it was before.
+func (k *kill) again(ctx context.Context, name string, start func(context.Context, string) error) error {
+	if err := start(ctx, name); err != nil || k.env.replaced == nil {
+		return err
+	}
+	return k.env.replaced(ctx, name)
 }
 
 // restart starts a server again that is down.

@@ -98,6 +98,8 @@ type Env struct {
 	net    *network
 	starts *starts
 	watch  *watch
+	// replaced is called when a node that was killed runs again, as another process.
+	replaced func(ctx context.Context, node string) error
 }
 
 // Spec is one entry of --faults: "pause:holder".

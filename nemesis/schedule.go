@@ -28,8 +28,9 @@ type Nemesis struct {
 	record func(history.Event)
 
 	mu     sync.Mutex
-	active []string // "pause c1"
-	draws  []*draw  // of its tracks
+	active []string     // "pause c1"
+	draws  []*draw      // of its tracks
+	single []*injection // of kinds that are Single, and not healed
 }
 
 // New prepares the faults for a cluster whose nodes all run. start is the run's
@@ -38,8 +39,9 @@ type Nemesis struct {
 func New(ctx context.Context, env *Env, specs []Spec, seed uint64, start int64, record func(history.Event)) (*Nemesis, error) {
 	env.starts = newStarts(env)
 	env.net = newNetwork(env)
-	env.Cluster.AroundStart(env.starts.around)
 	n := &Nemesis{env: env, seed: seed, start: start, record: record}
+	env.Cluster.AroundStart(env.starts.around)
+	env.replaced = n.replaced
 	for _, s := range specs {
 		s, err := n.ready(ctx, s)
 		if err != nil {
