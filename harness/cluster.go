@@ -143,8 +143,16 @@ func definition(ctx context.Context, name string) (*compose.Definition, error) {
 // definition is the lock's cluster, and the resource's where that is a server.
 func (p *plan) definition(ctx context.Context) (*compose.Definition, error) {
 	def, err := definition(ctx, p.Cluster)
-	if err != nil || p.backend.Cluster == "" {
+	if err != nil {
 		return def, err
+	}
+	for _, s := range def.Members() {
+		if s.Name == registerName || slices.Contains(p.names, s.Name) {
+			return nil, fmt.Errorf("the service %s has the name of a client or of the register: call it otherwise", s.Name)
+		}
+	}
+	if p.backend.Cluster == "" {
+		return def, nil
 	}
 	return def.With(ctx, p.backend.Cluster, registerName, compose.Register)
 }

@@ -73,7 +73,7 @@ func (l *Sandbox) Start(ctx context.Context, def *compose.Definition, opts compo
 		if err := mountData(opts.DataDir); err != nil {
 			return nil, err
 		}
-		if c.net, err = newNetwork(filepath.Join(opts.DataDir, "hosts")); err != nil {
+		if c.net, err = newNetwork(filepath.Join(opts.DataDir, ".hosts")); err != nil {
 			return nil, err
 		}
 	} else {
