@@ -14,7 +14,7 @@ func requested(t *testing.T) (*Nemesis, *fakeCluster, *[]string) {
 	t.Helper()
 	c, told := newFakeCluster(), &[]string{}
 	n, err := New(t.Context(), &Env{Cluster: c, Injector: newFakeInjector(), TTL: time.Second}, nil, 1, history.Now(), func(e history.Event) {
-		*told = append(*told, e.F+" "+string(e.Phase))
+		*told = append(*told, e.F+" "+e.Phase)
 	})
 	if err != nil {
 		t.Fatal(err)
