@@ -230,7 +230,7 @@ func (h *Search) unfinished(o FinishOptions) {
 	}{
 		{func(w *Counterexample) bool { return w.Larger == timeOver }, "%s may not be the least"},
 		{func(w *Counterexample) bool { return w.Unmeasured }, "%s not run alone as often as was asked for"},
-		{func(w *Counterexample) bool { return w.Untried }, "not all that might be the cause or help was tried on %s"},
+		{func(w *Counterexample) bool { return w.Untried }, "not every cause and mitigation was tried on %s"},
 		{func(w *Counterexample) bool { return w.Uncompared }, "%s may be the same bug as another"},
 	} {
 		n := 0

@@ -69,7 +69,8 @@ func TestMergeGroups(t *testing.T) {
 	}
 }
 
-// What is unfinished is counted anew, what no cluster can do is said once, and variants of what is the same stay.
+// Merge counts unfinished counterexamples over all shards, lists each infeasible fault once, and keeps the variants of counterexamples that
+// two shards found.
 func TestMergeKeeps(t *testing.T) {
 	on := target(1, 1, "pause", "failover")
 	on.Unable = map[string]string{"failover": "there is nobody to take over"}

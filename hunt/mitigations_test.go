@@ -204,7 +204,7 @@ func TestNoTimeToFinish(t *testing.T) {
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	want := []string{"1 of 1 counterexample may not be the least", "1 of 1 counterexample not run alone as often as was asked for", "not all that might be the cause or help was tried on 1 of 1 counterexample"}
+	want := []string{"1 of 1 counterexample may not be the least", "1 of 1 counterexample not run alone as often as was asked for", "not every cause and mitigation was tried on 1 of 1 counterexample"}
 	if r := finish(over); r.Counterexamples[0].Larger != timeOver || !slices.Equal(r.Unfinished, want) || len(told) != 1 || !strings.Contains(told[0], want[0]) {
 		t.Errorf("%q, unfinished %q, told %q", r.Counterexamples[0].Larger, r.Unfinished, told)
 	}

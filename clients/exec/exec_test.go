@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -242,9 +243,12 @@ func TestExecLeaseOfASession(t *testing.T) {
 
 // A program is asked for one thing at a time. What does not get its turn in time was not asked, and the program is not ended for it.
 func TestExecOneAtATime(t *testing.T) {
-	asked := filepath.Join(t.TempDir(), "asked")
+	asked := filepath.Join(t.TempDir(), "asked") // the program writes into it once it has read the second acquire
+	if err := syscall.Mkfifo(asked, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	l := contract.Open(t, named(script(t, `read line; say '{"id":1,"ok":true,"renew":true}'; read line; say '{"id":2,"ok":true,"lease_ms":500}';
-		read line; touch `+asked+`; sleep 1; say '{"id":3,"ok":true,"lease_ms":500}'; read line; say '{"id":4,"ok":true,"lease_ms":500}'; read line`)), "c1", nil, time.Second)
+		read line; echo > `+asked+`; sleep 1; say '{"id":3,"ok":true,"lease_ms":500}'; read line; say '{"id":4,"ok":true,"lease_ms":500}'; read line`)), "c1", nil, time.Second)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	g, err := l.Acquire(ctx, "k")
@@ -256,8 +260,8 @@ func TestExecOneAtATime(t *testing.T) {
 		_, err := l.Acquire(ctx, "other")
 		done <- err
 	}()
-	for _, err := os.Stat(asked); err != nil; _, err = os.Stat(asked) {
-		time.Sleep(time.Millisecond)
+	if _, err := os.ReadFile(asked); err != nil {
+		t.Fatal(err)
 	}
 	soon, stop := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer stop()
