@@ -358,6 +358,9 @@ func (s *Service) check() error {
 	if err := s.Spec.Refuse.check(); err != nil {
 		return err
 	}
+	if err := s.Spec.Local.check(); err != nil {
+		return err
+	}
 	probes := append([]*Probe{s.Spec.Ready, s.Spec.Leader, s.Spec.Promote, s.Spec.Follow, s.Spec.Version}, s.Spec.Refuse.probes()...)
 	if s.Spec.Log != nil {
 		probes = append(probes, s.Spec.Log.Written)

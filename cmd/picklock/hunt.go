@@ -83,7 +83,7 @@ unusable arguments, 255 picklock itself failed.`,
 	fl.DurationVar(&f.limit, "duration", 90*time.Second, "search for this long; shrinking and replaying come after it")
 	fl.DurationVar(&f.finish, "finish", 75*time.Second, "shrink and replay for at most this long; 0s: leave counterexamples as they were found")
 	fl.IntVar(&f.depth, "max-faults", 2, "inject at most this many faults in a schedule: 0, 1 or 2 (default: 2, and more in guided schedules)")
-	fl.Lookup("max-faults").DefValue = "" // the text says it
+	fl.Lookup("max-faults").DefValue = "0" // the text says it
 	fl.StringSliceVar(&f.find, "find", nil, "search for these anomalies only (default: all that break a required property)")
 	fl.BoolVar(&f.beyond, "ignore-hazards", false, "ignore lease hazards: stale writes that any lease or session allows, and only fencing can refuse")
 	fl.IntVar(&f.jobs, "jobs", 0, "run this many schedules side by side (default: as many as the processors carry)")
