@@ -71,6 +71,9 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 	var gaveUp []string
 	second, agreed, disagreed, contradicts := secondTime, 0, "", false
 	for _, k := range names {
+		if shared := strings.HasPrefix(m.Name, "semaphore") || m.Name == "rw-lock"; shared && slices.ContainsFunc(keys[k], func(o *Op) bool { return o.Owner == anybody }) {
+			keys[k] = unowned(keys[k]) // whose permit was released nobody knows
+		}
 		slices.SortStableFunc(keys[k], func(a, b *Op) int { return cmp.Compare(a.Call, b.Call) })
 	}
 	// First a little effort on each object, then more on those that need it, unless
@@ -133,6 +136,17 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 		v.Why = p.Why
 	}
 	return v, nil
+}
+
+// unowned is a history in which anybody may have done anything.
+func unowned(ops []*Op) []*Op {
+	out := make([]*Op, len(ops))
+	for i, o := range ops {
+		c := *o
+		c.Owner = anybody
+		out[i] = &c
+	}
+	return out
 }
 
 const (
@@ -201,7 +215,7 @@ func useful(m *Model, ops []*Op) []*Op {
 		case "cas":
 			return register && noticed[o.Arg2] < o.Call
 		case "acquire", "acquire-read", "acquire-write":
-			return m.Name != "mutex" && acts[o.Owner] < o.Call
+			return m.Name != "mutex" && o.Owner != anybody && acts[o.Owner] < o.Call
 		}
 		return false
 	})

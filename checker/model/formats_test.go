@@ -37,6 +37,27 @@ func TestFormats(t *testing.T) {
 		{"fences rise", "", `{:type :invoke :f :acquire :process 0 :value nil} {:type :ok :f :acquire :process 0 :value {:client "a" :fence 2}}
 			{:type :invoke :f :release :process 0} {:type :ok :f :release :process 0}
 			{:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1 :value 1}`, checker.False, "process 1 was granted fence 1 (line 3) after fence 2"},
+		{"a client that goes on as another process", "", `{:type :invoke :f :acquire :process 0 :value "u1"} {:type :info :f :acquire :process 0 :value "u1"}
+			{:type :invoke :f :release :process 5 :value "u2"} {:type :ok :f :release :process 5 :value {:client "a" :uid "u2"}}`, checker.True, ""},
+		{"a client that goes on, and another one", "fenced-mutex", `{:type :invoke :f :acquire :process 0 :value "u1"} {:type :ok :f :acquire :process 0 :value {:client "a" :fence 1}}
+			{:type :invoke :f :release :process 5 :value "u2"} {:type :ok :f :release :process 5 :value {:client "a" :fence 0}}
+			{:type :invoke :f :acquire :process 5 :value "u3"} {:type :ok :f :acquire :process 5 :value {:client "a" :fence 2}}
+			{:type :invoke :f :release :process 1 :value "u4"} {:type :ok :f :release :process 1 :value {:client "b" :fence 0}}`, checker.False, "process 1: release"},
+		{"a hold of a client that goes on", "reentrant-fenced-mutex", `{:type :invoke :f :acquire :process 0 :value "u1"} {:type :ok :f :acquire :process 0 :value {:client "a" :fence 3}}
+			{:type :invoke :f :release :process 0 :value "u2"} {:type :info :f :release :process 0 :value "u2"}
+			{:type :invoke :f :acquire :process 5 :value "u3"} {:type :ok :f :acquire :process 5 :value {:client "a" :fence 3}}`, checker.True, ""},
+		{"a permit of whoever had it", "semaphore:2", `{:type :invoke :f :acquire :process 0 :value "u1"} {:type :ok :f :acquire :process 0 :value {:client "a"}}
+			{:type :invoke :f :acquire :process 1 :value "u2"} {:type :ok :f :acquire :process 1 :value {:client "b"}}
+			{:type :invoke :f :release :process 2 :value "u3"} {:type :info :f :release :process 2 :value "u3"}
+			{:type :invoke :f :acquire :process 3 :value "u4"} {:type :ok :f :acquire :process 3 :value {:client "c"}}
+			{:type :invoke :f :release :process 0 :value "u5"} {:type :ok :f :release :process 0 :value {:client "a"}}`, checker.True, ""},
+		{"locks apart, with who asks", "", `{:type :invoke :f :acquire :process 0 :value ["x" {:client "a"}]} {:type :ok :f :acquire :process 0 :value ["x" {:client "a"}]}
+			{:type :invoke :f :acquire :process 1 :value ["y" {:client "b"}]} {:type :ok :f :acquire :process 1 :value ["y" {:client "b"}]}`, checker.True, ""},
+		{"one lock of several, with who asks", "", `{:type :invoke :f :acquire :process 0 :value ["x" {:client "a"}]} {:type :ok :f :acquire :process 0 :value ["x" {:client "a"}]}
+			{:type :invoke :f :acquire :process 1 :value ["x" {:client "b"}]} {:type :ok :f :acquire :process 1 :value ["x" {:client "b"}]}`, checker.False, "both granted"},
+		{"a register that begins with 0", "cas-register:0", `{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 0}
+			{:type :invoke :f :cas :process 1 :value [0 3]} {:type :ok :f :cas :process 1 :value [0 3]}`, checker.True, ""},
+		{"a register that does not begin with 0", "register:1", `{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 0}`, checker.False, "no order"},
 		{"an unknown fence", "fenced-mutex", `{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0 :value 2}
 			{:type :invoke :f :release :process 0} {:type :ok :f :release :process 0}
 			{:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1 :value 0}`, checker.True, ""},

@@ -17,6 +17,7 @@ type jepsenEvent struct {
 	process, typ, f string
 	key             string
 	value           value
+	client          string // by :debug, where it is not in the value
 }
 
 // ReadJepsen reads a Jepsen history: a vector of maps, or maps one after another.
@@ -88,7 +89,9 @@ func joined(events []jepsenEvent, name string) (*History, error) {
 			return nil, &LineError{name, e.line, err}
 		}
 	}
-	return p.finish(), nil
+	h := p.finish()
+	p.ownAll()
+	return h, nil
 }
 
 func newEvent(v value) (jepsenEvent, bool, error) {
@@ -102,6 +105,9 @@ func newEvent(v value) (jepsenEvent, bool, error) {
 	e := jepsenEvent{line: v.line, process: process.String(), typ: typ.text, f: f.text, value: v.get("value")}
 	if k := v.get("key"); k.kind != kNil {
 		e.key = k.String()
+	}
+	if c := v.get("debug").get("client"); c.kind != kNil {
+		e.client = c.String()
 	}
 	e.index, e.hasIndex = index.n, index.whole
 	switch {
@@ -144,7 +150,7 @@ func order(events []jepsenEvent) error {
 var valueless = []string{"read", "get", "acquire", "release", "acquire-read", "release-read", "acquire-write", "release-write"}
 
 // separateKeys says whether all values are pairs of a key and a value, as those of
-// jepsen.independent are: what asks for no value is invoked with [key nil].
+// jepsen.independent are: what asks for no value is invoked with [key nil], and what a lock is asked for, with who asks.
 func separateKeys(events []jepsenEvent) bool {
 	seen := false
 	for _, e := range events {
@@ -152,7 +158,9 @@ func separateKeys(events []jepsenEvent) bool {
 		if !pair {
 			return false
 		}
-		if e.typ == "invoke" && e.value.items[1].kind == kNil && slices.Contains(valueless, cmp.Or(verbs[e.f], e.f)) {
+		f, of := cmp.Or(verbs[e.f], e.f), e.value.items[1]
+		who := f != "read" && f != "get" && (of.kind == kMap || of.kind == kString)
+		if e.typ == "invoke" && (of.kind == kNil || who) && slices.Contains(valueless, f) {
 			seen = true
 		}
 	}
@@ -198,6 +206,7 @@ func (p *pairing) event(e *jepsenEvent) error {
 	}
 	if e.typ == "invoke" {
 		o := &Op{Process: e.process, Owner: e.process, Key: e.key, F: f}
+		p.names(o, e)
 		if err := o.asked(e.value); err != nil {
 			return err
 		}
@@ -210,6 +219,7 @@ func (p *pairing) event(e *jepsenEvent) error {
 	if o.Key != e.key && e.key != "" {
 		return fmt.Errorf("process %s completes its %s on key %s, invoked on %s (line %d)", e.process, f, e.key, o.Key, o.CallAt.Line)
 	}
+	p.names(o, e)
 	switch e.typ {
 	case "fail":
 		p.drop(o)
@@ -222,12 +232,52 @@ func (p *pairing) event(e *jepsenEvent) error {
 	return o.answered(e.value)
 }
 
+// names takes the client that an event of a lock names as the owner. Jepsen's tests name it in the answer, as a rule.
+func (p *pairing) names(o *Op, e *jepsenEvent) {
+	client := e.client
+	if c := e.value.get("client"); c.kind != kNil {
+		client = c.String()
+	}
+	if client == "" {
+		return
+	}
+	if p.clients == nil {
+		p.clients = map[string][]string{}
+	}
+	if !slices.Contains(p.clients[e.process], client) {
+		p.clients[e.process] = append(p.clients[e.process], client)
+	}
+	o.Owner, o.named = client, true
+}
+
+// ownAll finds the owners that no event names, where others are named: a process that crashed goes on under another number, and its client under the
+// same name. Who asked is the process's one client; else, if no answer would have said so, anybody may have.
+func (p *pairing) ownAll() {
+	if len(p.clients) == 0 {
+		return
+	}
+	answered := map[string]bool{}
+	for _, o := range p.h.Ops {
+		answered[o.Process] = answered[o.Process] || o.Type == OK
+	}
+	for _, o := range p.h.Ops {
+		switch names := p.clients[o.Process]; {
+		case o.named, len(names) == 0 && answered[o.Process]:
+		case len(names) == 1:
+			o.Owner = names[0]
+		default:
+			o.Owner = anybody
+		}
+	}
+}
+
 // asked reads an invocation's value.
 func (o *Op) asked(v value) error {
-	if c := v.get("client"); c.kind != kNil {
-		o.Owner = c.String()
-	}
 	switch o.F {
+	case "read":
+		if v.versioned() || v.kind == kList && len(v.items) == 2 && v.items[1].versioned() {
+			return errors.New("a read of [nil nil]: values are [version value], of a register that counts its versions: no model has that")
+		}
 	case "cas":
 		if v.kind != kList || len(v.items) != 2 {
 			return fmt.Errorf("a cas needs [expected new], has %.40s", v)
@@ -238,6 +288,11 @@ func (o *Op) asked(v value) error {
 		o.fenced(v)
 	}
 	return nil
+}
+
+// versioned says whether v is what is asked of a register that counts its versions.
+func (v value) versioned() bool {
+	return v.kind == kList && !v.set && len(v.items) == 2 && v.items[0].kind == kNil && v.items[1].kind == kNil
 }
 
 // answered reads a completion's value.

@@ -35,6 +35,9 @@ func holdIntervals(ops []*Op, depth int, permits bool) ([]holdInterval, bool) {
 	owners := map[string]*owner{}
 	var out []holdInterval
 	for _, o := range ops {
+		if o.Owner == anybody {
+			return nil, false
+		}
 		p := owners[o.Owner]
 		if p == nil {
 			p = &owner{}

@@ -72,6 +72,14 @@ func Named(name string) (*Model, error) {
 		if m.Name == name && !has {
 			return &m, nil
 		}
+		if begins := m.Name == "register" || m.Name == "cas-register"; begins && m.Name == base {
+			v, err := newEDN(strings.NewReader(arg)).next()
+			if err != nil {
+				return nil, fmt.Errorf("model %q: want %s:VALUE, what it holds at first", name, base)
+			}
+			m.Name, m.init = name, v.String()
+			return &m, nil
+		}
 	}
 	return nil, suggest.Unknown("model", name, Names())
 }
@@ -153,7 +161,9 @@ func stepOwner(state any, o *Op) (bool, any) {
 	return s.owns(o), hold{}
 }
 
-func (s hold) owns(o *Op) bool { return s.count > 0 && s.owner == o.Owner }
+func (s hold) owns(o *Op) bool {
+	return s.count > 0 && (s.owner == o.Owner || s.owner == anybody || o.Owner == anybody)
+}
 
 // rises says whether a new hold can have this fence.
 func (s hold) rises(fence int64) bool { return fence == 0 || fence > s.highest }

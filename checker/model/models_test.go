@@ -179,7 +179,7 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, m, err)
 		}
 	}
-	for _, name := range []string{"", "mutex:1", "semaphore", "semaphore:", "semaphore:0", "semaphore:-1", "semaphore:1001", "semaphore:x", "register:2", "lock"} {
+	for _, name := range []string{"", "mutex:1", "semaphore", "semaphore:", "semaphore:0", "semaphore:-1", "semaphore:1001", "semaphore:x", "kv:2", "lock"} {
 		if m, err := Named(name); err == nil {
 			t.Errorf("%q is %s", name, m.Name)
 		}

@@ -29,7 +29,8 @@ const never = math.MaxInt
 // are no part of a history.
 type Op struct {
 	Process string
-	Owner   string // who acquires and releases: the process, unless the value names a client
+	Owner   string // who acquires and releases: the process, unless a value names a client
+	named   bool   // Owner is a client that a value names
 	Key     string // which of several objects
 	F       string // acquire, release, read, write, cas, add, get, put, append, ...
 	Type    Outcome
@@ -79,6 +80,9 @@ func (o *Op) String() string {
 	return s
 }
 
+// anybody is the owner where nothing says who it was.
+const anybody = "\x01"
+
 // History is what a file holds.
 type History struct {
 	File   string
@@ -117,6 +121,8 @@ func (unfit) Is(target error) bool { return target == ErrUnfit }
 type pairing struct {
 	h    *History
 	open map[string]*Op
+	// clients are those that a process's events name.
+	clients map[string][]string
 }
 
 func (p *pairing) invoke(o *Op, at At) error {
