@@ -62,6 +62,14 @@ func ambiguous(an *analysis) *lock {
 	return nil
 }
 
+// nobodyElse says why no grant was contested.
+func nobodyElse(an *analysis) string {
+	if asked, _ := askedWhileHeld(an); asked > 0 {
+		return "no client that asked for the lock while another one had it was granted it by that request"
+	}
+	return "nobody else wanted the lock"
+}
+
 func contention(an *analysis) string {
 	return fmt.Sprintf("%s, %s contested", of(an.stats.Grants, "grant"), format.Count(an.stats.Contested))
 }

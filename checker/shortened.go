@@ -9,26 +9,48 @@ type shortening struct {
 }
 
 // shortened is when the lease need not have been in force, although it had been promised until later: a client may renew it for less than what was left, and that
-// lasts until the next renewal. There is no such time if the lock said later that the lease had been in force all along.
+// lasts until the next renewal. Of two renewals that were under way at once, either may have been carried out last. There is no such time if the lock said later that the
+// lease had been in force all along.
 func (g *grant) shortened() []shortening {
 	var out []shortening
 	list := g.renewals()
-	furthest, answered := satAdd(g.since, g.lease), g.okT
 	for i, r := range list {
-		if r.lease > 0 && r.inv >= 0 && r.invT >= answered && r.until < furthest && !g.inForceAfter(max(r.until, r.okT), list[i+1:]) {
+		if r.lease > 0 && r.inv >= 0 && g.mayShorten(i) && !g.inForceAfter(max(r.until, r.okT), list[i+1:]) {
 			s := interval{max(r.until, r.invT), never}
-			if i+1 < len(list) {
-				s.to = list[i+1].okT
+			for _, next := range list[i+1 : min(len(list), i+1+maxBetween)] {
+				if next.sent() >= r.okT {
+					s.to = next.okT
+					break
+				}
 			}
 			if s.from < s.to {
 				out = append(out, shortening{i, s})
 			}
 		}
-		if r.until > furthest {
-			furthest, answered = r.until, r.okT
-		}
 	}
 	return out
+}
+
+// mayShorten says that the i-th renewal may have been carried out when the lease had been promised for longer than the renewal asks for: by what was
+// answered before it was sent, or by another renewal that was under way then.
+func (g *grant) mayShorten(i int) bool {
+	list, r := g.renewals(), g.renewals()[i]
+	n := g.renewed.before(r.invT)
+	if r.until < satAdd(g.since, g.lease) || n > 0 && r.until < g.renewed.reach[n-1] {
+		return true
+	}
+	beside := func(q renewal) bool { // one after q, whose lease begins no sooner than q was sent
+		return q.lease > 0 && q.sent() < r.okT && satAdd(max(r.sent(), q.sent()), r.lease) < q.until
+	}
+	return slices.ContainsFunc(list[max(min(n, i), i-maxBetween):i], beside) || slices.ContainsFunc(list[i+1:min(len(list), i+1+maxBetween)], beside)
+}
+
+// sent is when it was sent, at the earliest: of several that are under way at once, an answer may have been taken for another one's.
+func (r *renewal) sent() int64 {
+	if r.lease > 0 {
+		return max(r.invT, r.until-r.lease)
+	}
+	return r.invT
 }
 
 // inForceAfter says that a renewal, or the release, was answered as if the lease had been in force until after t.

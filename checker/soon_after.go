@@ -33,7 +33,7 @@ func (l *faultLog) soonAfter(meetings []meeting, out []blamed, left []int, rank 
 				since = p.end
 			}
 			after := float64(losses) * float64(meetings[i].at-since) / float64(run.to-run.from)
-			if after < best.chance || after == best.chance && p.begin > best.loss.begin {
+			if after < best.chance || after == best.chance && best.loss.fault != nil && p.begin > best.loss.begin {
 				best.chance, best.loss = after, p
 			}
 		}

@@ -48,3 +48,15 @@ func TestSoonAfterLoss(t *testing.T) {
 		}
 	}
 }
+
+// TestFailureAtTheBeginning: a server fails when the record begins, and what may have come of it is the last that it has: chance is certain.
+func TestFailureAtTheBeginning(t *testing.T) {
+	v := Check(script(t, `
+0.100- nemesis kill s1
+0.100-0.200 c1 acquire c1.1 lease=5
+0.300-0.600 c2 acquire c2.1 lease=5
+`))
+	if got := len(named(v, "granted-early")); got != 1 {
+		t.Errorf("%d grants were early, want 1: %+v", got, v.Anomalies)
+	}
+}

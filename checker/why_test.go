@@ -75,6 +75,8 @@ func TestWhy(t *testing.T) {
 		{"two early", "0.1-0.2 c1 acquire c1.1 lease=1\n0.3-0.4 c2 acquire c2.1 lease=1\n0.5-0.6 c3 acquire c3.1 lease=1", Exclusion,
 			"3 grants, 2 contested: 2 grants made while another lease certainly had time left"},
 		{"nothing written", "0.1-0.2 c1 acquire c1.1 lease=1", Register, "nothing was read or written under the lock"},
+		{"another one, refused", "0.1-0.2 c1 acquire c1.1\n0.3-0.4 c2 acquire !busy", Belief, "1 grant, 0 contested: no client that asked for the lock while another one had it was granted it by that request, so nothing was tried"},
+		{"the record ends with the grant", "0.1-0.2 c1 acquire c1.1", Exclusion, "how long a grant had to last is not known of any: each was over, or the record was, when its client learnt of it"},
 		{"nobody else", "0.1-0.2 c1 acquire c1.1 lease=1", Belief, "1 grant, 0 contested: nobody else wanted the lock, so nothing was tried"},
 		{"nobody else", "0.1-0.2 c1 acquire c1.1 lease=1", Liveness, "1 grant, 0 contested: nobody had to wait for the lock, so nothing was tried"},
 		{"nothing granted", "0.1-0.2 c1 acquire !timeout", Exclusion, "the lock was never granted"},
