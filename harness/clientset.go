@@ -111,7 +111,7 @@ func (r *clientSet) execute(ctx context.Context, s *scenarios.Scenario) (*RunRes
 	r.script, r.events = nil, nil
 	r.mu.Unlock()
 
-	p := &RunResult{Took: took, Steps: sc.taken(), Run: r.desc}
+	p := &RunResult{Took: took, Steps: sc.taken(), Counts: sc.runner.Counts(), Run: r.desc}
 	p.Events = runEvents(events, r.keys, start)
 	if p.Effects, err = r.bed.log.of(ctx, r.keys[0], answered(p.Events)); err != nil {
 		return nil, err

@@ -53,6 +53,7 @@ type RunResult struct {
 	Events  []history.Event // in their order, their times from the run's start
 	Effects []history.Effect
 	Steps   []results.StepTaken
+	Counts  map[string]int // what the schedule counted, by name
 	// Discarded is why the run proves nothing of its schedule; "" if it does. What it found
 	// stands all the same.
 	Discarded string

@@ -46,6 +46,7 @@ type Chooser interface {
 type Outcome struct {
 	Verdict     verdict.Verdict
 	Events      []history.Event // in their order, times from the run's start
+	Counts      map[string]int  // what the schedule counted, by name
 	Discarded   string          // why it proves nothing of its schedule; "" if it does
 	Instead     string          // what came instead of a fault's trigger, if that is why and the run tells
 	FailedFault string          // the fault that did not take effect as planned

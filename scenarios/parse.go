@@ -178,6 +178,13 @@ func (p *parser) whole(root *yaml.Node) error {
 			return err
 		}
 	}
+	for _, e := range s.Expect {
+		for _, name := range sortedKeys(e.Counts) {
+			if !slices.ContainsFunc(s.Counts, func(c TriggeredFault) bool { return c.Fault.Word == name }) {
+				return &Error{p.file, p.seen["expect"], fmt.Sprintf("counts: %q is not counted: name it under count", name)}
+			}
+		}
+	}
 	if len(s.Fencing) == 0 {
 		s.Fencing = []string{"none"}
 	}

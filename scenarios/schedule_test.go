@@ -43,7 +43,7 @@ var schedules = []string{
 	"timeout: 15s\nignore-lost: true\nclients:\n  A: await redis and redis2 synced, acquire, await 2nd pause of A over or 300ms, await after A's write within 10 leases, write\n" + strike("start", "pause: A", "A done") + more("start", "pause: A, redis", "2 leases") + "count:\n  - what: wake-ups\n    when: before A's write\n    until: A done\n",
 	twoClients + "expect:\n  redis: {not: [granted-early, deadlock]}\n",
 	twoClients + "expect:\n  redis: {must: [stale-write], not: [granted-early]}\n",
-	twoClients + "expect:\n  redis:\n    none: [stale-write]\n    write: {must: valid, may: [lost-update], counts: {\"wake ups\": 8}}\n    \"*\": valid\n",
+	twoClients + "count:\n  - what: wake-ups\n    when: before A's write\n    until: B done\nexpect:\n  redis:\n    none: [stale-write]\n    write: {must: valid, may: [lost-update], counts: {wake-ups: 8}}\n    \"*\": valid\n",
 	twoClients + strike("start", "cut: A to redis", "\"key gone on redis within 10s as in: a lease that ends #1\""),
 	"clients:\n  A: \"acquire, await quiet 200ms within 1s as noted: it is over\"\n",
 	twoClients + strike("quiet 200ms", "flap: A from redis 200ms", "2 leases"),

@@ -187,7 +187,7 @@ func replayRunner(ctx context.Context, o harness.ScenarioOptions, runtimeName, c
 		if err != nil {
 			return v, false, dropped, err
 		}
-		judged, why := want.Judge(x.Verdict, nil)
+		judged, why := want.Judge(x.Verdict, x.Counts)
 		dropped = discardOf(x)
 		if judged == checker.Unknown && dropped.why == "" && !want.Misses(x.Verdict) { // all went as planned: what does not show then is a miss
 			dropped.why = cmp.Or(why, undecided)

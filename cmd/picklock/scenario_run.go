@@ -237,11 +237,22 @@ func (f *scenarioFlags) runSingle(ctx context.Context) (err error) {
 	if o.Lock = o.Scenario.Locks[0]; len(m.Locks) > 0 {
 		o.Lock = m.Locks[0]
 	}
+	if o.Lock == scenarios.Every {
+		return usage(fmt.Errorf("%s is for locks of your own: say which, with --lock", o.Scenario.Name))
+	}
 	if len(m.Fencing) > 0 {
 		o.Fencing = m.Fencing[0]
 	}
 	if _, _, err := o.Expected(); err != nil {
 		return usage(fmt.Errorf("--forbid: %w", err))
+	}
+	if m.Runs > 1 && o.Scenario.Programs != nil { // on a testbed that stays up, which keeps no runs
+		switch {
+		case o.Register != register.Builtin:
+			return usage(fmt.Errorf("--register %s cannot be used with --count: all runs share servers, and each needs an empty register", o.Register))
+		case o.Out != "":
+			return usage(errors.New("--out cannot be used with --count: the runs of a scenario with programs leave no folders"))
+		}
 	}
 	if f.load && m.Runs == 1 {
 		return usage(errors.New("--load needs --count: it says how often the result is as expected under load"))
