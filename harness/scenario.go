@@ -183,7 +183,11 @@ func (o ScenarioOptions) runOnce(ctx context.Context) (_ *ScenarioOutcome, stepE
 	}
 	r.Sentence, r.Causes = results.Sentence(outcome.Verdict), results.Causes(outcome.Run, outcome.Verdict)
 	slices.Sort(r.Broken)
-	if len(r.Broken) == 0 {
+	switch {
+	case len(r.Broken) > 0:
+	case outcome.Verdict.Valid == checker.Unknown:
+		r.Unproved = 1
+	default:
 		r.Clean = 1
 	}
 	for _, f := range outcome.Verdict.Stats.Faults {

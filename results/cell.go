@@ -30,19 +30,21 @@ type Cell struct {
 	Service  string `json:"service,omitempty"` // what the lock is made with: redis, etcd
 	Runs     int    `json:"runs"`
 
-	Met       checker.Validity `json:"met"` // true, false, or "unknown": it proved too little
-	Why       string           `json:"why,omitempty"`
-	LeftOut   string           `json:"left_out,omitempty"` // why it could not be run here
-	Expected  string           `json:"expected"`           // in words; "" where nothing is known
-	Must      []string         `json:"must,omitempty"`     // the anomalies that had to appear
-	Valid     checker.Validity `json:"valid"`
-	Class     verdict.Class    `json:"class,omitempty"`   // of a fail: the gravest of all runs
-	Found     map[string]int   `json:"found"`             // anomalies by name
-	Broken    []string         `json:"broken"`            // those of them that break a required property
-	Clean     int              `json:"clean"`             // runs without one
-	Counts    map[string]int   `json:"counts,omitempty"`  // what the scenario counted
-	Confirmed int              `json:"confirmed"`         // faults
-	Refused   int              `json:"refused,omitempty"` // operations that the register refused
+	Met      checker.Validity `json:"met"` // true, false, or "unknown": it proved too little
+	Why      string           `json:"why,omitempty"`
+	LeftOut  string           `json:"left_out,omitempty"` // why it could not be run here
+	Expected string           `json:"expected"`           // in words; "" where nothing is known
+	Must     []string         `json:"must,omitempty"`     // the anomalies that had to appear
+	Valid    checker.Validity `json:"valid"`
+	Class    verdict.Class    `json:"class,omitempty"` // of a fail: the gravest of all runs
+	Found    map[string]int   `json:"found"`           // anomalies by name
+	Broken   []string         `json:"broken"`          // those of them that break a required property
+	Clean    int              `json:"clean"`           // runs without one
+	// Unproved counts the runs without one that proved too little: they are not among Clean.
+	Unproved  int            `json:"unproved,omitempty"`
+	Counts    map[string]int `json:"counts,omitempty"`  // what the scenario counted
+	Confirmed int            `json:"confirmed"`         // faults
+	Refused   int            `json:"refused,omitempty"` // operations that the register refused
 	// Discarded counts the runs before these that proved nothing: this machine was too busy.
 	Discarded int         `json:"discarded,omitempty"`
 	Sentence  string      `json:"sentence,omitempty"`

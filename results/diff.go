@@ -144,6 +144,15 @@ func settingTexts(run Run) map[string]string {
 		}
 	}
 	fields["seed"] = fmt.Sprint(run.Seed) // more than a float64 holds
+	said := map[string][]any{}            // what the command line alone has
+	for i, word := range run.Command[:max(0, len(run.Command)-1)] {
+		if word == "--lock-option" || word == "--ability" {
+			said[word] = append(said[word], run.Command[i+1])
+		}
+	}
+	for word, values := range said {
+		fields[strings.ReplaceAll(strings.TrimPrefix(word, "--"), "-", "_")] = values
+	}
 	flatten(out, "", fields)
 	return out
 }

@@ -69,7 +69,11 @@ func (c Cell) State() State {
 // Add takes in one more run of the same cell.
 func (c *Cell) Add(one Cell) {
 	c.Runs += one.Runs
-	if len(one.Broken) == 0 && one.LeftOut == "" {
+	switch {
+	case len(one.Broken) > 0 || one.LeftOut != "":
+	case one.Valid == checker.Unknown:
+		c.Unproved++
+	default:
 		c.Clean++
 	}
 	for _, name := range one.Broken {

@@ -204,6 +204,9 @@ func (m *Matrix) headlineOf() string {
 	case n[Inconclusive] > 0:
 		return fmt.Sprintf("%s unknown, of %d", plural(n[Inconclusive], "cell", "cells"), len(m.Cells))
 	}
+	if n[LeftOut] == len(m.Cells) {
+		return fmt.Sprintf("no cell was run; %d left out", n[LeftOut])
+	}
 	text := fmt.Sprintf("all %s as expected", plural(len(m.Cells)-n[LeftOut], "cell", "cells"))
 	if n[Holds] == 0 && n[Expected] > 0 {
 		text = fmt.Sprintf("all %s failed as expected", plural(n[Expected], "cell", "cells"))
