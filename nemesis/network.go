@@ -184,7 +184,7 @@ func (nw *network) deliver(ctx context.Context, by owner, some []directedLink) (
 	return r, err
 }
 
-// discard throws away what waits on these links; nothing is held there any more.
+// discard throws away what waits on these links; nothing is held there until holdAgain.
 func (nw *network) discard(ctx context.Context, some []directedLink) (thrown int, err error) {
 	var held []directedLink
 	err = nw.change(ctx, some, func(x directedLink, l *linkFaults) {
@@ -197,6 +197,19 @@ func (nw *network) discard(ctx context.Context, some []directedLink) (thrown int
 		return err
 	})
 	return thrown, err
+}
+
+// holdAgain makes what goes along those of these links wait that a fault holds.
+func (nw *network) holdAgain(ctx context.Context, some []directedLink) error {
+	var held []directedLink
+	return nw.change(ctx, some, func(x directedLink, l *linkFaults) {
+		if len(l.held) > 0 {
+			held = append(held, x)
+		}
+	}, func() error {
+		_, err := nw.orderAll(ctx, held, packetfault.Request{Op: packetfault.Hold})
+		return err
+	})
 }
 
 // mute notes that connections along these links do not carry anything any more.

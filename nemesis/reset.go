@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/picklock/picklock/nemesis/packetfault"
@@ -64,7 +65,7 @@ func makeReset(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 	if err != nil || !p.named() && !allUp(s.inside) {
 		return nil, err
 	}
-	f := &reset{env: e, manner: p.Manner, nodes: s.hit, from: names(s.inside), links: s.links, held: p.named()}
+	f := &reset{env: e, number: resets.Add(1), manner: p.Manner, nodes: s.hit, from: names(s.inside), links: s.links, held: p.named()}
 	for _, x := range s.links {
 		f.to = both(f.to, []string{x.to})
 	}
@@ -74,9 +75,13 @@ func makeReset(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 	return f, nil
 }
 
+// resets numbers them: what one has muted, another does not let speak again.
+var resets atomic.Uint64
+
 // reset ends connections. Its links lead from the nodes that are hit to the others.
 type reset struct {
 	env      *Env
+	number   uint64
 	manner   string
 	nodes    []string
 	from, to []string
@@ -118,9 +123,12 @@ func (r *reset) Await() <-chan struct{} { return r.harm }
 func (r *reset) Inject(ctx context.Context) (err error) {
 	r.broken = map[directedLink][]packetfault.FlowPair{}
 	if r.held {
-		if r.thrown, err = r.env.net.discard(ctx, append(slices.Clone(r.links), backward(r.links)...)); err != nil {
+		some := append(slices.Clone(r.links), backward(r.links)...)
+		if r.thrown, err = r.env.net.discard(ctx, some); err != nil {
 			return err
 		}
+		// Only now may the resets themselves pass. What comes on new connections is held again: the hold goes on.
+		defer func() { err = errors.Join(err, r.env.net.holdAgain(ctx, some)) }()
 	}
 	if r.manner != ResetLoudly {
 		if err := r.env.net.mute(ctx, r, r.links); err != nil {
@@ -128,7 +136,7 @@ func (r *reset) Inject(ctx context.Context) (err error) {
 		}
 	}
 	for _, x := range r.links {
-		order := packetfault.Request{Op: packetfault.Break}
+		order := packetfault.Request{Op: packetfault.Break, By: r.number}
 		switch r.manner {
 		case ResetSilently:
 			order.Op = packetfault.List
@@ -166,14 +174,14 @@ func (r *reset) mute(ctx context.Context, x directedLink, flows []packetfault.Fl
 	if err != nil {
 		return err
 	}
-	if _, err := r.env.net.order(ctx, x, packetfault.Request{Op: packetfault.Mute, Flows: flows}); err != nil {
+	if _, err := r.env.net.order(ctx, x, packetfault.Request{Op: packetfault.Mute, Flows: flows, By: r.number}); err != nil {
 		return err
 	}
 	var back []packetfault.FlowPair
 	for _, f := range flows {
 		back = append(back, packetfault.FlowPair{To: from.Addr, FromPort: f.ToPort, ToPort: f.FromPort})
 	}
-	_, err = r.env.net.order(ctx, directedLink{x.to, x.from}, packetfault.Request{Op: packetfault.Mute, Flows: back})
+	_, err = r.env.net.order(ctx, directedLink{x.to, x.from}, packetfault.Request{Op: packetfault.Mute, Flows: back, By: r.number})
 	if errors.Is(err, errDown) {
 		return nil
 	}
@@ -214,7 +222,7 @@ func (r *reset) Heal(ctx context.Context) (all error) {
 		some = append(slices.Clone(some), backward(some)...)
 	}
 	for _, x := range some {
-		if _, err := r.env.net.order(ctx, x, packetfault.Request{Op: packetfault.Unmute}); err != nil && !errors.Is(err, errDown) {
+		if _, err := r.env.net.order(ctx, x, packetfault.Request{Op: packetfault.Unmute, By: r.number}); err != nil && !errors.Is(err, errDown) {
 			all = errors.Join(all, err)
 		}
 	}

@@ -25,6 +25,11 @@ const (
 	all      target = "all"      // all servers
 )
 
+// MeansClients says that a word of a fault stands for some client: a server of that name would be hit in its place.
+func MeansClients(word string) bool {
+	return slices.Contains([]target{holder, waiter, client}, target(word))
+}
+
 // pick chooses the nodes. A word that is no target is a node's name.
 func (t target) pick(ctx context.Context, e *Env, rng *rand.Rand, holding string) ([]compose.Node, error) {
 	var servers, clients []compose.Node

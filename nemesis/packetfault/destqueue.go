@@ -13,7 +13,7 @@ type destQueue struct {
 	held     []packet
 	messages int // among held
 
-	muted map[flow]bool
+	muted map[flow]map[uint64]bool // by whom
 
 	members []gateMember    // in gates
 	said    map[flow]uint32 // where the next new byte of a flow begins, as long as there are members
@@ -38,7 +38,7 @@ type delayed struct {
 func (l *destQueue) take(p packet, now time.Time) (due time.Time, news bool) {
 	l.fate = Fate{Held: l.holding, Shape: l.shape}
 	switch {
-	case l.muted[p.flow]:
+	case len(l.muted[p.flow]) > 0:
 		l.verdict(p.id, false)
 	case l.holding:
 		return time.Time{}, l.hold(p)
@@ -178,12 +178,24 @@ func (l *destQueue) setShape(s Shape, now time.Time) {
 	l.shape, l.since, l.busy = s, now, time.Time{}
 }
 
-// mute drops the packets of a flow from now on.
-func (l *destQueue) mute(f flow) {
+// mute drops the packets of a flow until by lets it speak again.
+func (l *destQueue) mute(f flow, by uint64) {
 	if l.muted == nil {
-		l.muted = map[flow]bool{}
+		l.muted = map[flow]map[uint64]bool{}
 	}
-	l.muted[f] = true
+	if l.muted[f] == nil {
+		l.muted[f] = map[uint64]bool{}
+	}
+	l.muted[f][by] = true
+}
+
+// unmute lets the flows speak again that nobody but by has muted.
+func (l *destQueue) unmute(by uint64) {
+	for f, who := range l.muted {
+		if delete(who, by); len(who) == 0 {
+			delete(l.muted, f)
+		}
+	}
 }
 
 // clear releases everything.

@@ -139,7 +139,7 @@ func TestLaneShapes(t *testing.T) {
 		t.Error("packets overtake one another")
 	}
 	s.said = nil
-	s.mute(flow{1, 2})
+	s.mute(flow{1, 2}, 1)
 	s.take(packet{id: 200, flow: flow{1, 2}}, now)
 	s.want(t, "200 false")
 }
@@ -212,5 +212,23 @@ func TestGateOnSlowWay(t *testing.T) {
 	early.unlock()
 	if err := early.await(t.Context()); err == nil {
 		t.Error("a gate that was opened has shut")
+	}
+}
+
+// What two have muted speaks again when both have ended that.
+func TestMutedByTwo(t *testing.T) {
+	s, now := newScript(), time.Now()
+	f := flow{1, 2}
+	s.mute(f, 1)
+	s.mute(f, 2)
+	for range 2 { // a heal that is tried again
+		s.unmute(1)
+	}
+	s.take(packet{id: 1, flow: f}, now)
+	s.unmute(2)
+	s.take(packet{id: 2, flow: f}, now)
+	s.want(t, "1 false", "2 true")
+	if !s.idle() {
+		t.Error("not idle")
 	}
 }

@@ -40,7 +40,7 @@ const (
 	// given; see Manner. New ones work.
 	Break Op = "break"
 	// Mute drops what still comes of the Flows; Unmute lets the ones to the addresses
-	// speak again.
+	// speak again that By has muted, and nobody else.
 	Mute   Op = "mute"
 	Unmute Op = "unmute"
 	// List lists the connections with the addresses.
@@ -81,6 +81,7 @@ type Request struct {
 	Shape  Shape      `json:"shape,omitzero"`   // of Shaped
 	Manner Manner     `json:"manner,omitempty"` // of Break
 	Flows  []FlowPair `json:"flows,omitempty"`  // of Mute
+	By     uint64     `json:"by,omitempty"`     // whose Mute, of Mute, Unmute and a Break that is HalfOpen
 }
 
 // Anywhere says that the request is for no one namespace.

@@ -181,7 +181,7 @@ func (qs *Queues) setFault(netns string, number uint64, to []netip.Addr, o Reque
 		case Mute:
 			for _, f := range o.Flows {
 				if f.To == a.String() {
-					l.mute(flow{f.FromPort, f.ToPort})
+					l.mute(flow{f.FromPort, f.ToPort}, o.By)
 				}
 			}
 		}
@@ -339,7 +339,7 @@ func (d *packetQueue) do(ctx context.Context, to []netip.Addr, o Request) (r Rep
 	case Lose:
 		err = d.set(to, func(_ netip.Addr, l *destQueue) { r.Messages += l.lose(); l.holding = false })
 	case Unmute:
-		err = d.set(to, func(_ netip.Addr, l *destQueue) { clear(l.muted) })
+		err = d.set(to, func(_ netip.Addr, l *destQueue) { l.unmute(o.By) })
 	case Probe:
 		if len(to) != 1 {
 			return r, errors.New("probe: want one address")
@@ -377,7 +377,7 @@ func (qs *Queues) apart(ctx context.Context, ns *os.File, number uint64, to []ne
 	r.Broken = len(found)
 	if o.Manner == HalfOpen {
 		// The kernel would reset the connection at the other end.
-		if err := qs.begin(fmt.Sprintf("/proc/self/fd/%d", ns.Fd()), number, remotes(found), Request{Op: Mute, Flows: r.Flows}); err != nil {
+		if err := qs.begin(fmt.Sprintf("/proc/self/fd/%d", ns.Fd()), number, remotes(found), Request{Op: Mute, Flows: r.Flows, By: o.By}); err != nil {
 			return r, err
 		}
 	}
