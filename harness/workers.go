@@ -154,7 +154,12 @@ func (ws *workers) drain(w *worker) {
 		var m workloads.Message
 		if err := json.Unmarshal(line, &m); err != nil {
 			w.end(lines)
-			ws.fail(fmt.Errorf("%s wrote %q: %w", w.name, strings.TrimSpace(string(line)), err))
+			err = fmt.Errorf("%s wrote %q: %w", w.name, strings.TrimSpace(string(line)), err)
+			if !greeted { // who starts it waits for its first word, and for nothing else
+				w.ready <- err
+				return
+			}
+			ws.fail(err)
 			return
 		}
 		switch {
@@ -246,16 +251,17 @@ func (ws *workers) fail(err error) {
 // stop lets every client finish what it is doing, and waits for it.
 func (ws *workers) stop(ctx context.Context, within time.Duration) error {
 	ws.mu.Lock()
-	defer ws.mu.Unlock()
+	running := slices.Collect(maps.Values(ws.running))
+	ws.mu.Unlock() // what a client says until it has ended may need the lock
 	var errs []error
-	for _, w := range ws.running {
+	for _, w := range running {
 		if err := w.proc.Stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {
 			errs = append(errs, fmt.Errorf("stop %s: %w", w.name, err))
 		}
 	}
 	t := time.NewTimer(within)
 	defer t.Stop()
-	for _, w := range ws.running {
+	for _, w := range running {
 		select {
 		case <-w.drained:
 			if err := w.proc.Err(); err != nil {
