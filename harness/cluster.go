@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/compose"
+	"github.com/picklock/picklock/nemesis"
 	"github.com/picklock/picklock/results"
 )
 
@@ -149,6 +150,9 @@ func (p *plan) definition(ctx context.Context) (*compose.Definition, error) {
 	for _, s := range def.Members() {
 		if s.Name == registerName || slices.Contains(p.names, s.Name) {
 			return nil, fmt.Errorf("the service %s has the name of a client or of the register: call it otherwise", s.Name)
+		}
+		if s.Name == registerKeeper || s.Name == inspectorName || nemesis.MeansClients(s.Name) {
+			return nil, fmt.Errorf("the service %s has a name that means something else to picklock, a client or a helper of its own: call it otherwise", s.Name)
 		}
 	}
 	if p.backend.Cluster == "" {

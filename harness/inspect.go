@@ -66,9 +66,12 @@ type inspector struct {
 	*lines.Client[inspection, inspected]
 }
 
+// inspectorName is the node's name.
+const inspectorName = "inspector"
+
 // startInspector starts the node that asks, and returns when it can.
 func startInspector(ctx context.Context, c compose.Cluster, lock string) (*inspector, error) {
-	proc, err := c.Spawn(ctx, compose.Program{Name: "inspector", Role: compose.Helper, Args: []string{"look", "--lock", lock}})
+	proc, err := c.Spawn(ctx, compose.Program{Name: inspectorName, Role: compose.Helper, Args: []string{"look", "--lock", lock}})
 	if err != nil {
 		return nil, err
 	}
