@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -30,7 +31,7 @@ func KeepLogs(ctx context.Context, dir string) {
 			return
 		case <-t.C:
 		}
-		paths, _ := filepath.Glob(filepath.Join(dir, "*.log")) // the pattern is well-formed
+		paths, _ := logsIn(dir) // the next look finds more
 		for _, path := range paths {
 			info, err := os.Lstat(path)
 			if err != nil || !info.Mode().IsRegular() || info.Size() < max(given[path], LogEnds)+2*LogEnds {
@@ -47,7 +48,7 @@ func KeepLogs(ctx context.Context, dir string) {
 // EndLogs makes the logs in dir short whose nodes have ended: of long ones, head and tail are
 // kept, with a line between them that says how many bytes were left out.
 func EndLogs(dir string) error {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	paths, err := logsIn(dir)
 	errs := []error{err}
 	for _, path := range paths {
 		if err := shorten(path, LogEnds); err != nil {
@@ -57,10 +58,25 @@ func EndLogs(dir string) error {
 	return errors.Join(errs...)
 }
 
+// logsIn lists the logs in a folder, whatever it is called: its name may be no pattern, or another folder's.
+func logsIn(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".log" {
+			out = append(out, filepath.Join(dir, e.Name()))
+		}
+	}
+	return out, err
+}
+
 // LogLengths are how long the logs in dir are, by file.
 func LogLengths(dir string) map[string]int64 {
 	out := map[string]int64{}
-	paths, _ := filepath.Glob(filepath.Join(dir, "*.log")) // the pattern is well-formed
+	paths, _ := logsIn(dir) // without the folder there are none
 	for _, path := range paths {
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
 			out[filepath.Base(path)] = info.Size()

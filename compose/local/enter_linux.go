@@ -106,6 +106,13 @@ func prepare() error {
 // reexec runs this program in new namespaces and returns its exit code. An error
 // means that the namespaces could not be made and that nothing was run.
 func reexec() (int, error) {
+	signals := make(chan os.Signal, 8) // first of all: one that comes before is passed on to nobody
+	wanted := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		wanted = append(wanted, syscall.SIGHUP)
+	}
+	signal.Notify(signals, wanted...)
+	defer signal.Stop(signals)
 	self, err := os.Executable()
 	if err != nil {
 		return 0, fmt.Errorf("find picklock's own program: %w", err)
@@ -119,10 +126,6 @@ func reexec() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	defer signal.Stop(signals)
-
 	cmd := exec.Command(self, os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
