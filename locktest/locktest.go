@@ -114,7 +114,14 @@ func nth(t *testing.T) int {
 	callsMu.Lock()
 	defer callsMu.Unlock()
 	n := calls[t.Name()]
-	calls[t.Name()]++
+	if calls[t.Name()]++; n == 0 {
+		// A test that is run again (go test -count) begins with its first call again.
+		t.Cleanup(func() {
+			callsMu.Lock()
+			defer callsMu.Unlock()
+			delete(calls, t.Name())
+		})
+	}
 	return n
 }
 

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,6 +44,17 @@ func (o order) flags() []string {
 	return []string{"-test.run=" + strings.Join(elements, "/"), "-test.count=1", "-test.timeout=0", "-test.parallel=1"}
 }
 
+// ownFlags are the flags that the user has given and that are the tests' own: what opens the lock may read them.
+func ownFlags() []string {
+	var out []string
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") {
+			out = append(out, "-"+f.Name+"="+f.Value.String())
+		}
+	})
+	return out
+}
+
 // again is the command that runs the test again.
 func (o order) again() []string {
 	return []string{"go", "test", "-run", o.flags()[0][len("-test.run="):]}
@@ -79,7 +91,7 @@ func writeProgram(dir, self string, x order) (string, error) {
 		words = append(words, loopback)
 	}
 	words = append(words, "exec", format.Shell(self))
-	for _, f := range x.flags() {
+	for _, f := range append(x.flags(), ownFlags()...) {
 		words = append(words, format.Shell(f))
 	}
 	script := strings.Join(words, " ") + ` -- "$@"` + "\n"
