@@ -160,6 +160,9 @@ func findRuntime(ctx context.Context, name, clientImage string) (harness.Runtime
 		}
 		return &dockerruntime.Runtime{Engine: e, ClientImage: clientImage}, nil
 	}
+	if err := ctx.Err(); err != nil { // a signal that came by now has reached this process alone
+		return nil, err
+	}
 	sandbox, code, done := local.Enter()
 	if done {
 		return nil, &exitError{code, nil}

@@ -22,7 +22,11 @@ func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
 	abandoned, abandon := context.WithCancel(parent)
 	ctx, interrupt := context.WithCancel(context.WithValue(abandoned, abandonKey{}, abandoned))
 	signals := make(chan os.Signal, 8)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	wanted := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup: Notify would make it count again
+		wanted = append(wanted, syscall.SIGHUP)
+	}
+	signal.Notify(signals, wanted...)
 	go func() {
 		for n := 1; ; n++ {
 			select {
