@@ -341,8 +341,8 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty 
 	}
 	if g := k.grantedBeside(best, a.Time, faulty); g != nil {
 		a.Cause = lostWakeUp
-		a.Explanation += fmt.Sprintf("; %s, which asked for it at %s, was granted it %s later, while %s still waited: the lock was free, and %s had missed that",
-			g.process, format.Instant(g.invT), dur(g.okT-g.invT), process, process)
+		a.Explanation += fmt.Sprintf("; %s, which asked for it at %s, was granted it %s later, while %s still waited: the lock was free for %s",
+			g.process, format.Instant(g.invT), dur(g.okT-g.invT), process, g.process)
 		a.Events = append(a.Events, an.evidence.at(g.inv, g.ok)...)
 	}
 	return an.evidence.finish(a, best.from, why, process)

@@ -60,8 +60,8 @@ func (g *grant) findAlive() {
 	}
 	if g.renewed != nil {
 		g.renewed.shorter = g.shortened()
-		for _, s := range g.renewed.shorter {
-			intervals = without(intervals, s.interval)
+		if len(g.renewed.shorter) > 0 {
+			intervals = without(intervals, g.renewed.shorter)
 		}
 	}
 	for i := range intervals {

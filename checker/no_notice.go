@@ -39,15 +39,27 @@ const slowNotice = int64(500 * time.Millisecond)
 // unreportedSession says the same of a grant without a lease, which ends with its client's session. The next grant shows that the
 // session is over, and bounds its length: clients send three heartbeats a session, so that it lasted at most one and a half times as
 // long as from the older acquire to the next grant. A library that counts by its own clock knows of the end two thirds of a session
-// later at most: Curator waits for two thirds without an answer, and then for a whole session. Only cuts of the client may have been
-// on. By another fault the service may have ended the session sooner, or the last heartbeat's answer may have come later.
+// later at most: Curator waits for two thirds without an answer, and then for a whole session. Only cuts and pauses of the client may have been
+// on. By another fault the service may have ended the session sooner, or the last heartbeat's answer may have come later. A client that was paused has as long from
+// when it goes on, and a second more: ZooKeeper's own waits for up to a second before it connects again.
 func (an *analysis) unreportedSession(old, young *grant, t int64) bool {
 	lasted := young.okT - old.lo
 	if !old.hasNoLease() || !old.notifies || old.lostT <= t || satAdd(young.okT, satAdd(lasted, slowNotice)) > t {
 		return false
 	}
-	cut := func(f *fault) bool { return baseName(f.name) == "partition" && f.clients > 0 && f.hits(old.process) }
-	return an.faults.anySince(old.lo, young.okT, cut) && !an.faults.anySince(old.lo, t, func(f *fault) bool { return !cut(f) })
+	cutOff := func(f *fault) bool {
+		if f.clients == 0 || !f.hits(old.process) {
+			return false
+		}
+		switch baseName(f.name) {
+		case "partition":
+			return true
+		case "pause":
+			return f.ended && f.clients == len(f.nodes) && satAdd(f.end, satAdd(lasted, slowNotice+lookEvery)) <= t
+		}
+		return false
+	}
+	return an.faults.anySince(old.lo, young.okT, cutOff) && !an.faults.anySince(old.lo, t, func(f *fault) bool { return !cutOff(f) })
 }
 
 // stoppedSince says that some fault may have kept a client itself from running, or set its clock, at some time in

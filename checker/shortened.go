@@ -1,6 +1,9 @@
 package checker
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // shortening is when a lease need not have been in force, by a renewal for less than what was left: its place among the grant's.
 type shortening struct {
@@ -14,8 +17,9 @@ type shortening struct {
 func (g *grant) shortened() []shortening {
 	var out []shortening
 	list := g.renewals()
+	word := g.lastWords()
 	for i, r := range list {
-		if r.lease > 0 && r.inv >= 0 && g.mayShorten(i) && !g.inForceAfter(max(r.until, r.okT), list[i+1:]) {
+		if r.lease > 0 && r.inv >= 0 && g.mayShorten(i) && word[i+1] <= max(r.until, r.okT) {
 			s := interval{max(r.until, r.invT), never}
 			for _, next := range list[i+1 : min(len(list), i+1+maxBetween)] {
 				if next.sent() >= r.okT {
@@ -53,24 +57,42 @@ func (r *renewal) sent() int64 {
 	return r.invT
 }
 
-// inForceAfter says that a renewal, or the release, was answered as if the lease had been in force until after t.
-func (g *grant) inForceAfter(t int64, later []renewal) bool {
-	held := func(r renewal) bool { return r.held && r.heldUntil > t }
-	return g.releaseHeld() && g.release.invT > t || slices.ContainsFunc(later, held)
+// lastWords are, of the renewals from each one on, and of the release, until when the latest of those says that the lease had been in force.
+func (g *grant) lastWords() []int64 {
+	list := g.renewals()
+	out := make([]int64, len(list)+1)
+	if g.releaseHeld() {
+		out[len(list)] = g.release.invT
+	}
+	for i, r := range slices.Backward(list) {
+		out[i] = out[i+1]
+		if r.held {
+			out[i] = max(out[i], r.heldUntil)
+		}
+	}
+	return out
 }
 
-// without is the intervals but for what lies in s.
-func without(list []interval, s interval) []interval {
+// without is the intervals but for what lies in one of these. All are by their beginnings at the end.
+func without(list []interval, shorter []shortening) []interval {
+	cut := make([]interval, 0, len(shorter))
+	for _, s := range shorter {
+		cut = append(cut, s.interval)
+	}
+	slices.SortFunc(cut, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	var out []interval
-	for _, i := range list {
-		if i.to <= s.from || i.from >= s.to {
-			out = append(out, i)
-			continue
-		}
-		for _, part := range []interval{{i.from, s.from}, {s.to, i.to}} {
-			if part.from < part.to {
-				out = append(out, part)
+	n := 0
+	for _, i := range list { // by their beginnings, and apart
+		for ; n < len(cut) && cut[n].from < i.to; n++ {
+			if i.from < cut[n].from {
+				out = append(out, interval{i.from, cut[n].from})
 			}
+			if i.from = max(i.from, cut[n].to); cut[n].to > i.to {
+				break // it may reach into the next one
+			}
+		}
+		if i.from < i.to {
+			out = append(out, i)
 		}
 	}
 	return out

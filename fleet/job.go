@@ -32,7 +32,8 @@ type Hunt struct {
 	Beyond  bool          `json:"beyond,omitempty"`
 	TTL     time.Duration `json:"ttl,omitempty"`
 	Depth   int           `json:"depth"`
-	Size    int           `json:"size"` // schedules up to Depth
+	Size    int           `json:"size"`            // schedules up to Depth
+	Sizes   []int         `json:"sizes,omitempty"` // those of Size without a fault, with one, and so on
 	Slice   int           `json:"slice"`
 	Time    time.Duration `json:"time,omitempty"`
 	Finish  time.Duration `json:"finish"`

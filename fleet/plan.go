@@ -103,7 +103,10 @@ func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask)
 		if err != nil {
 			return nil, err
 		}
-		one.Size = target.Size(h.Depth)
+		one.Sizes = target.Sizes(h.Depth)
+		for _, n := range one.Sizes {
+			one.Size += n
+		}
 		out = append(out, j)
 	}
 	return out, nil

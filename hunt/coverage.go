@@ -219,6 +219,18 @@ func (h *Search) reproducible(sig Signature) bool {
 	}) || slices.ContainsFunc(h.o.FoundElsewhere, func(known Signature) bool { return known.within(sig) })
 }
 
+// Complete counts as not reached what no portion has of a space: sizes are how many schedules it has without a fault, with one, and so on.
+func (r *Result) Complete(sizes []int) {
+	for i := range r.Depths {
+		d := &r.Depths[i]
+		if d.Faults >= len(sizes) || sizes[d.Faults] <= d.Space {
+			continue
+		}
+		d.NotReached += sizes[d.Faults] - d.Space
+		d.Space, d.Done = sizes[d.Faults], false
+	}
+}
+
 // addCoverage adds the coverage of another part of the same space.
 func (d *Depth) addCoverage(e Depth) {
 	d.Space += e.Space

@@ -239,3 +239,20 @@ func TestResumeKeepsDiscarded(t *testing.T) {
 		}
 	}
 }
+
+// TestComplete: what a portion that never came back would have run is not reached, and no depth is done without it.
+func TestComplete(t *testing.T) {
+	target := Target{Lock: "redis", Servers: []string{"redis"}, Kinds: []string{"pause:client"}, TTL: time.Second}
+	sizes := target.Sizes(1)
+	if len(sizes) != 2 || sizes[0] == 0 || sizes[1] == 0 || sizes[0]+sizes[1] != target.Size(1) {
+		t.Fatalf("sizes %v of %d", sizes, target.Size(1))
+	}
+	r := Result{Depths: []Depth{{Faults: 0, Space: sizes[0], Ran: sizes[0], Done: true}, {Faults: 1, Space: sizes[1] - 2, Ran: sizes[1] - 2, Done: true}}}
+	r.Complete(sizes)
+	if d := r.Depths[0]; !d.All() || d.NotReached != 0 {
+		t.Errorf("without faults: %+v", d)
+	}
+	if d := r.Depths[1]; d.Done || d.NotReached != 2 || d.Space != sizes[1] || d.sum() != d.Space {
+		t.Errorf("with one: %+v", d)
+	}
+}

@@ -35,6 +35,15 @@ func (t Target) Size(depth int) int {
 	return n
 }
 
+// Sizes is how many of those places have no fault, one fault, and so on up to a depth.
+func (t Target) Sizes(depth int) []int {
+	out := make([]int, depth+1)
+	for p := range space(t, depth) {
+		out[p.depth]++
+	}
+	return out
+}
+
 // numbered gives the space, each point with its place. What symmetry leaves out has the place of
 // the point before it.
 func numbered(t Target, depth int) iter.Seq2[int, point] {

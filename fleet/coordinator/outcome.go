@@ -87,6 +87,7 @@ func (k *coordinator) hunt(ctx context.Context, s *state, j *fleet.JobReport, ou
 			for i := range r.Depths {
 				r.Depths[i].Done = r.Depths[i].Done && j.Skipped == 0 && len(j.DeadLetters) == 0
 			}
+			r.Complete(s.job.Hunt.Sizes)
 		}
 		r.Command = s.job.Command()
 		out.Hunts[s.job.Number] = r

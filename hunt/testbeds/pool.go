@@ -67,8 +67,16 @@ const shortest = 250 * time.Millisecond
 
 // Target is what is known of the lock before anything is run.
 func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, error) {
+	able := info
+	if info.Declares && len(o.Abilities) > 0 { // what the program itself declares is not known before it runs
+		a, err := clients.Abilities{}.With(o.Abilities)
+		if err != nil {
+			return hunt.Target{}, fmt.Errorf("%w: %w", harness.ErrUsage, err)
+		}
+		able = info.With(a)
+	}
 	s, usual := &o.Settings, harness.Defaults()
-	s.Keys, s.Limit, s.Workload = usual.Keys, usual.Limit, harness.WorkloadFor(info)
+	s.Keys, s.Limit, s.Workload = usual.Keys, usual.Limit, harness.WorkloadFor(able)
 	if s.Cluster == "" {
 		s.Cluster = info.Cluster
 	}
@@ -96,10 +104,10 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	if s.Fencing == "" {
 		s.Fencing = "none"
 	}
-	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Holds: info.Holds, Permits: info.Permits(o.Extra)}
-	t.Other, t.Unrenewed = info.Other(o.Extra)
-	t.Mixed = info.MixedOf(hunt.FirstClient, o.Extra)
-	t.Reentrant, t.Shared, t.Downgrades, t.Cancels = info.Kind == clients.Reentrant, info.Kind == clients.ReadWrite, info.Downgrades, info.Cancels
+	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Holds: able.Holds, Permits: able.Permits(o.Extra)}
+	t.Other, t.Unrenewed = able.Other(o.Extra)
+	t.Mixed = able.MixedOf(hunt.FirstClient, o.Extra)
+	t.Reentrant, t.Shared, t.Downgrades, t.Cancels = able.Kind == clients.Reentrant, able.Kind == clients.ReadWrite, able.Downgrades, able.Cancels
 	if s.Cluster != info.Cluster {
 		t.Cluster = s.Cluster
 	}

@@ -1,11 +1,14 @@
 package testbeds
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/picklock/picklock/clients"
+	"github.com/picklock/picklock/clients/all"
+	"github.com/picklock/picklock/harness"
 	"github.com/picklock/picklock/hunt"
 	"github.com/picklock/picklock/workloads"
 )
@@ -89,5 +92,31 @@ func TestTake(t *testing.T) {
 		if same := got.Size(1) == known.Size(1); tc.learn == Nothing && !same {
 			t.Errorf("%s: the space has another size", name)
 		}
+	}
+}
+
+// TestTargetOfAbilities: what a user says that a program can do decides which schedules there are, as long as the program itself has not run.
+func TestTargetOfAbilities(t *testing.T) {
+	info, err := all.Locks().Lookup("exec:./mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(said map[string]string) (hunt.Target, error) {
+		o := Options{Settings: workloads.Settings{Lock: info.Name, Cluster: "redis"}, Abilities: said}
+		return o.Target(t.Context(), info)
+	}
+	plain, err := of(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	semaphore, err := of(map[string]string{"kind": "semaphore", "permits": "2"})
+	if err != nil || semaphore.Permits != 2 || semaphore.Size(0) == plain.Size(0) && semaphore.Size(1) == plain.Size(1) {
+		t.Errorf("of a semaphore: %+v, %v", semaphore, err)
+	}
+	if readers, err := of(map[string]string{"kind": "rw", "holds": "yes"}); err != nil || !readers.Shared || !readers.Holds {
+		t.Errorf("of readers and writers: %+v, %v", readers, err)
+	}
+	if _, err := of(map[string]string{"kind": "sempahore"}); !errors.Is(err, harness.ErrUsage) {
+		t.Errorf("%v", err)
 	}
 }
