@@ -307,10 +307,10 @@ func (o *Op) answered(v value) error {
 			o.noFence = v.String() // only a model with fences takes it for one
 		}
 		if v.whole {
-			o.Fence = v.n
+			o.Fence, o.bare = v.n, true
 		}
 		if fence.whole {
-			o.Fence = fence.n
+			o.Fence, o.bare = fence.n, false
 		}
 		if o.Fence < 0 {
 			return fmt.Errorf("a negative fence %d", o.Fence)

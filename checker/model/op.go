@@ -40,6 +40,7 @@ type Op struct {
 	Out   string   // read
 	Elems []string // read of a set
 	Fence int64    // fencing token; 0: none
+	bare  bool     // Fence is a plain number, which need be no fencing token
 	Under string   // of a pair [fence value], the value
 	// noFence is what stands where a model with fences has one, and is none; "" if there is no such thing.
 	noFence string
@@ -89,6 +90,8 @@ type History struct {
 	Ops    []*Op // by call
 	Events int
 	paired bool // each key was the first of a pair
+	// refused are the values of writes that failed: one that is read all the same is no first value.
+	refused map[string]bool
 }
 
 // fenceLine is where noFence stands.
@@ -171,6 +174,12 @@ func (p *pairing) done(o *Op, typ Outcome, at At) {
 
 // drop forgets an operation that certainly did not take effect.
 func (p *pairing) drop(o *Op) {
+	if o.F == "write" || o.F == "cas" {
+		if p.h.refused == nil {
+			p.h.refused = map[string]bool{}
+		}
+		p.h.refused[o.Arg], p.h.refused[o.Arg2] = true, true
+	}
 	o.F = ""
 	p.h.Events++
 }
