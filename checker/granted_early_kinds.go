@@ -66,9 +66,26 @@ func (n *holdRules) releasedLost(e earlyPair, suspect *part) string {
 	}
 }
 
+// learntOver says the same of the newer grant of a mutex, whose client had its answer when the lease was over, by all that had been promised, and the older
+// grant had followed that lease. "" if it had time left, or if a server's fault may be what let in two.
+func (e *earlyPair) learntOver(suspect *part) string {
+	g := e.newer
+	if !g.lock.mutex() || e.renewed || e.n() > 1 || suspect != nil && suspect.side == verdict.OnServer {
+		return ""
+	}
+	over := g.promisedBy(e.from)
+	if g.hasNoLease() || over > e.older[0].lo || !g.releaseHeld() || g.renewed.provesBeyond(e.from) != nil {
+		return ""
+	}
+	return fmt.Sprintf("; the lease of %s had ended %s before that, and if it had ended for the service, too, the lock's answer to its release is false", g.process, dur(e.from-over))
+}
+
 // confirmedLost says so of an early grant.
 func (c *earlyCase) confirmedLost() (reason, bool) {
 	why := c.an.holdRules.releasedLost(c.earlyPair, c.blame.suspect)
+	if why == "" {
+		why = c.learntOver(c.blame.suspect)
+	}
 	return reason{cause: confirmedLost, words: why}, why != ""
 }
 

@@ -101,6 +101,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		h.discarded(p, out)
 	} else {
 		h.result.ranWith(p.schedule.TriggeredFaults)
+		h.result.decide(decidedBy(out.Verdict))
 		for _, st := range p.schedule.TriggeredFaults {
 			h.passed[messagesOf(st.When)] = max(h.passed[messagesOf(st.When)], st.When.N)
 			if h.confirmed[st.Fault.Text] = true; p.workload != "" {
@@ -118,7 +119,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		h.brokeBy(p.workload, p.schedule, broke)
 	}
 	if h.o.Record != nil && p.again == nil {
-		r := Ran{Schedule: key(p.schedule), Point: p.id, Depth: p.depth, Guided: guided, Discarded: out.Discarded, Granted: granted, Took: out.Took, Setup: out.Setup}
+		r := Ran{Decided: decidedBy(out.Verdict), Schedule: key(p.schedule), Point: p.id, Depth: p.depth, Guided: guided, Discarded: out.Discarded, Granted: granted, Took: out.Took, Setup: out.Setup}
 		for _, b := range broke {
 			r.Broke = append(r.Broke, b.root())
 		}

@@ -157,6 +157,10 @@ func (h *Search) add(p Portion) {
 	r.Granted += q.Granted
 	r.Guided += q.Guided
 	r.GuidedDiscarded += q.GuidedDiscarded
+	for property, n := range q.Decided {
+		r.decide(nil)
+		r.Decided[property] += n
+	}
 	for kind, n := range q.FaultRuns {
 		r.FaultRuns[kind] += n
 	}

@@ -46,7 +46,9 @@ type Result struct {
 	Uncovered []Uncovered `json:"uncovered,omitempty"`
 	// FaultRuns are how many runs with each kind of fault went as planned: 0 for one that the search did not come to.
 	FaultRuns map[string]int `json:"fault_runs,omitempty"`
-	Guided    int            `json:"guided"` // schedules beyond the space
+	// Decided are how many runs that went as planned have decided each property; nil if that is not known.
+	Decided map[string]int `json:"decided,omitempty"`
+	Guided  int            `json:"guided"` // schedules beyond the space
 	// GuidedDiscarded are those of them that were discarded.
 	GuidedDiscarded int `json:"guided_discarded,omitempty"`
 	// Regret is how many more of them would have brought something new, had each been made with the

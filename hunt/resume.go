@@ -80,6 +80,7 @@ func (h *Search) known(p Ran) {
 		h.result.Discarded++
 	} else if parsed {
 		h.result.ranWith(s.TriggeredFaults)
+		h.result.decide(p.Decided)
 	}
 	if parsed && len(s.TriggeredFaults) == 1 {
 		h.brokeBy(workload, s, broke)

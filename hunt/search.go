@@ -60,6 +60,7 @@ type Ran struct {
 	Busy      bool     `json:"busy,omitempty"` // it is discarded because this machine was too busy: it is run again
 	Broke     []string `json:"broke,omitempty"`
 	Granted   bool     `json:"granted,omitempty"` // a client got the lock
+	Decided   []string `json:"decided,omitempty"` // properties
 	// Took is how long the run lasted, Setup what was mended or started for it, in ns.
 	Took  time.Duration `json:"took"`
 	Setup time.Duration `json:"setup"`

@@ -54,6 +54,9 @@ func JUnit(w io.Writer, r *hunt.Result, dir string) error {
 		case len(r.Find) > 0 && !slices.ContainsFunc(r.Find, func(a string) bool { return of[a] == name }):
 			c.Skipped = &results.JUnitSkipped{Message: clip(r.Sought())}
 			s.Skipped++
+		case r.Undecided(name):
+			c.Skipped = &results.JUnitSkipped{Message: "no run has decided it: the lock does not promise it, or nothing was tried that could break it"}
+			s.Skipped++
 		case little != "":
 			c.Skipped = &results.JUnitSkipped{Message: "too little was tried: " + little + "; " + r.Summary()}
 			s.Skipped++
