@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +42,11 @@ type externalFile struct {
 
 // endpoints is the definition of a cluster of forwarders to these addresses.
 func endpoints(list string) ([]byte, error) {
-	return yaml.Marshal(map[string]any{"servers": strings.Split(list, ",")})
+	servers := strings.Split(list, ",")
+	for i, addr := range servers {
+		servers[i] = strings.TrimSpace(addr)
+	}
+	return yaml.Marshal(map[string]any{"servers": servers})
 }
 
 // expand puts services in place of servers that run already. A file that names none stays
@@ -64,6 +69,9 @@ func (d *Definition) expand() error {
 	for i, addr := range f.Servers {
 		if _, _, err := splitExternal(addr); err != nil {
 			return err // "" would be a server that is started
+		}
+		if slices.Contains(f.Servers[:i], addr) {
+			return fmt.Errorf("server %q is named twice: a lock on a majority of servers would count it twice", addr)
 		}
 		services[fmt.Sprintf("server%d", i+1)] = map[string]any{
 			"image":      "external",
@@ -105,7 +113,7 @@ func splitExternal(addr string) (host string, port int, err error) {
 // loopbackHost says whether only this machine can be meant.
 func loopbackHost(host string) bool {
 	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
+	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
 // fillExternal completes a service that stands for a server which runs already: what is

@@ -18,6 +18,8 @@ func TestExternal(t *testing.T) {
 		"one":               {cluster: "endpoint:127.0.0.1:6379", servers: []string{"127.0.0.1:6379"}},
 		"several":           {cluster: "endpoint:127.0.0.1:2379,[::1]:2380,localhost:1", servers: []string{"127.0.0.1:2379", "[::1]:2380", "localhost:1"}},
 		"a file":            {file: "servers: [127.0.0.1:6379, 127.0.0.2:6379]\n", servers: []string{"127.0.0.1:6379", "127.0.0.2:6379"}},
+		"with blanks":       {cluster: "endpoint:127.0.0.1:2379, LOCALHOST:2380", servers: []string{"127.0.0.1:2379", "LOCALHOST:2380"}},
+		"twice":             {cluster: "endpoint:127.0.0.1:2379, 127.0.0.1:2379", err: "named twice"},
 		"elsewhere":         {cluster: "endpoint:10.0.0.1:6379", err: "--i-own-this-service"},
 		"a name":            {cluster: "endpoint:redis.example:6379", err: "--i-own-this-service"},
 		"one elsewhere":     {cluster: "endpoint:127.0.0.1:1,10.0.0.1:6379", err: "10.0.0.1:6379 is not on"},

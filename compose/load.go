@@ -294,7 +294,7 @@ func (d *Definition) parse(ctx context.Context) error {
 			return fmt.Errorf("load %s: service %s: %w", d.File, name, err)
 		}
 		if _, err := sc.Extensions.Get("x-picklock", &s.Spec); err != nil {
-			return fmt.Errorf("load %s: service %s: x-picklock: %w", d.File, name, err)
+			return fmt.Errorf("load %s: service %s: x-picklock: want numbers as in ports: [6379], and commands as lists, as in command: [redis-server, --port, \"{port}\"]: %w", d.File, name, err)
 		}
 		if s.Spec.Role == "" {
 			s.Spec.Role = Role(sc.Labels["picklock.role"])

@@ -56,6 +56,8 @@ func TestBadDefinitions(t *testing.T) {
 		{"role", "services: {a: {image: x, x-picklock: {role: king}}}", `unknown role "king"`},
 		{"expect", "services: {a: {image: x, x-picklock: {role: server, ports: [1], ready: {expect: '('}}}}", "expect"},
 		{"misspelt", "services: {a: {image: x, x-picklock: {role: server, ports: [1], redy: {expect: x}}}}", `service a: x-picklock: unknown key "redy": did you mean ready?`},
+		{"a port as a text", "services: {a: {image: x, x-picklock: {role: server, ports: ['6379']}}}", `want numbers as in ports: [6379]`},
+		{"a command as a text", "services: {a: {image: x, x-picklock: {role: server, ports: [1], local: {command: 'redis-server --port 1'}}}}", `want numbers as in ports: [6379], and commands as lists`},
 		{"a user below 0", "services: {a: {image: x, x-picklock: {role: server, ports: [1], local: {command: [x], user: -5}}}}", `local: user -5: want a user id above 0`},
 		{"an empty prepare", "services: {a: {image: x, x-picklock: {role: server, ports: [1], local: {command: [x], prepare: ['']}}}}", `local: prepare: the name of the program is empty`},
 		{"an empty command", "services: {a: {image: x, x-picklock: {role: server, ports: [1], local: {command: ['', x]}}}}", `local: command: the name of the program is empty`},

@@ -10,17 +10,16 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-// A script that "*" lets be run on any lock may need what a lock has not: then it is
-// left out, with the reason, and neither held nor broken.
+// A script may need what a lock has not: then it is left out, with the reason, and neither held nor broken.
 
-// unfit says why a script was nothing for a lock of the user's own; "" if it was.
+// unfit says why a script was nothing for a lock; "" if it was.
 // What was found all the same stands.
 func unfit(s *scenarios.Scenario, lock string, stepErr error, g grantFacts, met checker.Validity) string {
-	if !scenarios.Own(lock) || met == checker.False {
+	if met == checker.False {
 		return ""
 	}
 	var why *scenarios.Unfit
-	if errors.As(stepErr, &why) {
+	if scenarios.Own(lock) && errors.As(stepErr, &why) {
 		return why.Why
 	}
 	if stepErr != nil {

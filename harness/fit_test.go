@@ -40,3 +40,21 @@ func TestJudgeOnBusyMachine(t *testing.T) {
 		}
 	}
 }
+
+// TestUnfit: a script that needs tokens or a lease proves nothing of a lock without them, whoever's lock that is. What broke stands.
+func TestUnfit(t *testing.T) {
+	s := &scenarios.Scenario{Needs: []string{scenarios.NeedTokens}}
+	for _, lock := range []string{"redis", "exec:./mine"} {
+		if why := unfit(s, lock, nil, grantFacts{n: 1}, checker.True); why != "the lock gives no fencing tokens" {
+			t.Errorf("%s without: %q", lock, why)
+		}
+		for _, g := range []grantFacts{{n: 1, tokens: true}, {}} {
+			if why := unfit(s, lock, nil, g, checker.True); why != "" {
+				t.Errorf("%s, %+v: %q", lock, g, why)
+			}
+		}
+		if why := unfit(s, lock, nil, grantFacts{n: 1}, checker.False); why != "" {
+			t.Errorf("%s, broken: %q", lock, why)
+		}
+	}
+}

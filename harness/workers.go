@@ -154,7 +154,7 @@ func (ws *workers) drain(w *worker) {
 		var m workloads.Message
 		if err := json.Unmarshal(line, &m); err != nil {
 			w.end(lines)
-			err = fmt.Errorf("%s wrote %q: %w", w.name, strings.TrimSpace(string(line)), err)
+			err = fmt.Errorf("%s wrote %q on its standard output, which is for what picklock's clients report: print to standard error: %w", w.name, strings.TrimSpace(string(line)), err)
 			if !greeted { // who starts it waits for its first word, and for nothing else
 				w.ready <- err
 				return

@@ -66,7 +66,7 @@ func TestNonsenseInsteadOfReady(t *testing.T) {
 	defer cancel()
 	ws := newWorkers(&talker{says: "opening the lock\n"}, unwritten(), workloads.Config{}, func(string, workloads.Message) {})
 	err := ws.spawn(ctx, "c1", false)
-	if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `c1 wrote "opening the lock"`) {
+	if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `c1 wrote "opening the lock" on its standard output`) {
 		t.Error(err)
 	}
 }

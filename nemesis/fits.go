@@ -54,7 +54,7 @@ func (s Spec) fitsNamed(e *Env) error {
 		return nil
 	case s.Kind.Servers && n.Role != compose.Server:
 		return fmt.Errorf("%s is no server, and it hits servers only", n.Name)
-	case s.Kind.Name == killKind.Name && n.Role != compose.Server && n.Role != compose.Client:
+	case s.Kind.Restarts && n.Role != compose.Server && n.Role != compose.Client:
 		return fmt.Errorf("%s cannot be started again: name a client or a server", n.Name)
 	}
 	return nil

@@ -19,6 +19,7 @@ var killKind = Kind{
 	Parse:    parseKill,
 	Make:     makeKill,
 	Lasts:    killLasts,
+	Restarts: true,
 	Possible: func(*Env) error { return nil },
 }
 

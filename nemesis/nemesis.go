@@ -73,6 +73,8 @@ type Kind struct {
 	Overlaps bool
 	// Single: of two on one node at a time, the end of the first would end the second, too.
 	Single bool
+	// Restarts: what it hits is started again, as another process.
+	Restarts bool
 }
 
 // Env is what faults work on.

@@ -20,6 +20,7 @@ var powerLossKind = Kind{
 	Possible: func(*Env) error { return nil },
 	Disks:    true,
 	Servers:  true,
+	Restarts: true,
 }
 
 func parsePowerLoss(words []string) (p Plan, err error) {

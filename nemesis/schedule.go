@@ -153,7 +153,7 @@ func (n *Nemesis) injectOnce(ctx, harm context.Context, s Spec, rng *rand.Rand) 
 	if err != nil {
 		return false, err
 	}
-	if f == nil || !n.claim(s.Kind, f) {
+	if f == nil || s.Kind.Restarts && n.inGroup(f) || !n.claim(s.Kind, f) {
 		return false, nil
 	}
 	defer n.release(s.Kind, f)
@@ -178,6 +178,16 @@ func (n *Nemesis) injectOnce(ctx, harm context.Context, s Spec, rng *rand.Rand) 
 		return confirmed, nil
 	}
 	return confirmed && i.effect() == nil, err
+}
+
+// inGroup says that one of a fault's nodes has a fault that hit several nodes, and would end with its process: the history has one end for all of them.
+func (n *Nemesis) inGroup(f Fault) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.ContainsFunc(n.single, func(i *injection) bool {
+		hit := i.fault.Nodes()
+		return len(hit) > 1 && slices.ContainsFunc(f.Nodes(), func(name string) bool { return slices.Contains(hit, name) })
+	})
 }
 
 // claim notes the nodes; false says that one of them is already hit by the same kind.

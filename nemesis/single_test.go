@@ -1,6 +1,7 @@
 package nemesis
 
 import (
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -89,5 +90,42 @@ func TestWipeOfAServerThatRunsAgain(t *testing.T) {
 	}
 	if want := []string{"kill s1", "kill s1", "restart s1 true"}; !slices.Equal(c.log, want) {
 		t.Errorf("%q, want %q", c.log, want)
+	}
+}
+
+// A server that is stopped together with others is not killed by chance meanwhile: it would run again, and the history would have it stopped.
+func TestNoKillInAGroup(t *testing.T) {
+	n, _, told := requested(t)
+	stop, err := Parse("pause:all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kill, err := Parse("kill:s1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := stop.Plan.Pick(t.Context(), n.env, rand.New(rand.NewPCG(1, 1)), "")
+	if err != nil || len(group.Nodes()) < 2 {
+		t.Fatalf("%v, %v", group, err)
+	}
+	i, err := n.inject(t.Context(), stop.Kind, group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	once := func() bool {
+		did, err := n.injectOnce(t.Context(), t.Context(), kill, rand.New(rand.NewPCG(1, 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return did
+	}
+	if once() {
+		t.Errorf("s1 was killed: %q", *told)
+	}
+	if err := i.heal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !once() {
+		t.Errorf("s1 was not killed afterwards: %q", *told)
 	}
 }
