@@ -221,6 +221,12 @@ func TestShrinkSchedule(t *testing.T) {
 	if small, err := scenarios.Parse("s.yaml", []byte(got.Schedule)); err != nil || small.Name != "mine" || small.Expected("model", "none") == nil {
 		t.Errorf("%v\n%s", err, got.Schedule)
 	}
+	if got.Larger != "" {
+		t.Errorf("with runs enough it may not be the least: %s", got.Larger)
+	}
+	if few, err := Shrink(t.Context(), on, m, s, ShrinkOptions{Budget: 3, Replays: 5}); err != nil || few.Larger != "3 runs were not enough" {
+		t.Errorf("after 3 runs: %+v, %v", few, err)
+	}
 	if _, err := Shrink(t.Context(), on, &model{}, s, ShrinkOptions{Budget: 1000}); !errors.Is(err, ErrHolds) {
 		t.Errorf("of what breaks nothing: %v", err)
 	}

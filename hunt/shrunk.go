@@ -16,6 +16,8 @@ type Shrunk struct {
 	Steps     [2]int    `json:"steps"`
 	Needed    []string  `json:"needed,omitempty"`
 	Runs      int       `json:"runs"` // until it was found; those of Rate not among them
+	// Larger is why it may not be the least; "" if every smaller one was tried.
+	Larger string `json:"larger,omitempty"`
 	Rate      Rate      `json:"rate"` // of the last runs, after nothing was changed any more
 	// Without are the faults that are left, each with how often it came without that one.
 	Without []Mitigation `json:"without,omitempty"`
@@ -76,7 +78,7 @@ func Shrink(ctx context.Context, t Target, p Runner, s *scenarios.Scenario, o Sh
 	}
 	small, needed := k.shrink(ctx, s)
 	centered := k.center(ctx, small)
-	out := &Shrunk{Needed: k.needs(small, centered, needed), Runs: k.runs}
+	out := &Shrunk{Needed: k.needs(small, centered, needed), Runs: k.runs, Larger: k.over(ctx)}
 	small = centered
 	kept := len(k.acceptedSteps)
 	if small, out.Rate = k.settle(ctx, small, o.Replays); len(k.acceptedSteps) < kept {

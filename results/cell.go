@@ -101,7 +101,7 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 		return err
 	}
 	fmt.Fprintf(&b, "%s %s\n", p.cellSign(c), p.bold(fmt.Sprintf("%s on %s, fencing %s: %s", clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing, c.word())))
-	fmt.Fprintf(&b, "  expected: %s\n  found:    %s\n", firstNonEmpty(clip(c.Expected, 300), "the scenario says nothing of this lock"), c.found())
+	fmt.Fprintf(&b, "  expected: %s\n  found:    %s\n", firstNonEmpty(clip(c.Expected, 300), "no broken promise, since the scenario does not name this lock"), c.found())
 	if c.Discarded > 0 {
 		fmt.Fprintf(&b, "  discarded: %s before: this machine was too busy\n", fmt.Sprintf("%d %s", c.Discarded, format.Noun(c.Discarded, "run", "runs")))
 	}

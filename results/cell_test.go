@@ -19,7 +19,7 @@ func TestCellSummaryBeginsWithWhatTheLockDid(t *testing.T) {
 		{checker.Unknown, checker.True, "valid", "✓ s on l, fencing none: unknown, as expected\n"},
 		{checker.True, checker.False, "valid", "✗ s on l, fencing none: pass, not as expected\n"},
 		{checker.False, checker.False, "valid", "✗ s on l, fencing none: fail, not as expected\n"},
-		{checker.False, checker.False, "", "✗ s on l, fencing none: fail\n  expected: the scenario says nothing of this lock\n"},
+		{checker.False, checker.False, "", "✗ s on l, fencing none: fail\n  expected: no broken promise, since the scenario does not name this lock\n"},
 		{checker.True, checker.True, "", "✓ s on l, fencing none: pass\n"},
 		{checker.False, checker.Unknown, "", "? s on l, fencing none: unknown\n"},
 		{checker.False, checker.Unknown, "valid", "? s on l, fencing none: unknown\n"},

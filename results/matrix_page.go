@@ -315,7 +315,7 @@ func MatrixSummary(w io.Writer, m *Matrix, page string, color bool) error {
 		}
 		fmt.Fprintf(&b, "\n  %s %s on %s, fencing %s\n", p.red(string(s)), clip(c.Scenario, 80), clip(c.Lock, 80), c.Fencing)
 		if s != LeftOut {
-			fmt.Fprintf(&b, "    expected: %s\n    found:    %s\n", firstNonEmpty(clip(c.Expected, 200), "the scenario says nothing of this lock"), c.found())
+			fmt.Fprintf(&b, "    expected: %s\n    found:    %s\n", firstNonEmpty(clip(c.Expected, 200), "no broken promise, since the scenario does not name this lock"), c.found())
 		}
 		if why := firstNonEmpty(c.LeftOut, c.Why); why != "" {
 			fmt.Fprintf(&b, "    why:      %s\n", clip(why, 1000))

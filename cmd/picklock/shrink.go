@@ -171,6 +171,9 @@ type shrunk struct {
 // print tells what remains.
 func (o *shrinkFlags) print(s shrunk) error {
 	fmt.Fprintf(os.Stderr, "%s: %d faults and %d steps, of %d and %d, after %d runs\n", s.Signature, s.Faults[1], s.Steps[1], s.Faults[0], s.Steps[0], s.Runs)
+	if s.Larger != "" {
+		fmt.Fprintf(os.Stderr, "it may not be minimal: %s (see --max-runs)\n", s.Larger)
+	}
 	if r := s.Rate; r.Runs > 0 {
 		low, high := r.Interval()
 		fmt.Fprintf(os.Stderr, "reproduced in %d of %d runs (%.1f to %.1f %%), %d discarded\n", r.Hits, r.Runs, 100*low, 100*high, r.Discarded)

@@ -66,5 +66,9 @@ func reopens(ctx context.Context, t *checkRun) error {
 		return Problem{fmt.Sprintf("opened once more, it dropped what it had held before, and a client that had waited for that for %v was not granted it; one that asked after that was", wait),
 			"have clients that wait look again when a lease can have ended: no message may come of that"}
 	}
-	return Problem{fmt.Sprintf("opened once more, it kept what it had held before for %v and longer", wait), remedy}
+	answered := "was not answered"
+	if err == nil {
+		answered = "got " + quote(b.line)
+	}
+	return Problem{fmt.Sprintf("opened once more, it kept what it had held before for %v and longer, if the client that asked for that tells the truth: it %s", wait, answered), remedy}
 }
