@@ -13,7 +13,8 @@ import (
 // which a crash of picklock does not take away. They are put into their true order at the
 // end: a paused client's last event arrives late. None is kept in memory.
 type recorder struct {
-	path string
+	path   string
+	broken chan error // the first error of a write, for who watches the run
 
 	mu     sync.Mutex
 	tell   func(history.Event) // who wants to know at once
@@ -28,7 +29,7 @@ func newRecorder(path string) (*recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the history: %w", err)
 	}
-	return &recorder{path: path, tell: func(history.Event) {}, f: f, grants: map[string]int{}}, nil
+	return &recorder{path: path, broken: make(chan error, 1), tell: func(history.Event) {}, f: f, grants: map[string]int{}}, nil
 }
 
 // unwritten is one that writes nothing: who listens keeps what is wanted.
@@ -68,6 +69,7 @@ func (r *recorder) record(e history.Event) {
 	}
 	if err != nil {
 		r.err = fmt.Errorf("write the history: %w", err)
+		r.broken <- r.err
 	}
 }
 
@@ -77,18 +79,23 @@ func (r *recorder) granted(process string) int {
 	return r.grants[process]
 }
 
-// finish puts the history into its true order.
+// finish puts the history into its true order. An error that broken has told already is not told again.
 func (r *recorder) finish() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.f == nil {
-		return r.err
+		return nil
 	}
 	if err := r.f.Close(); err != nil && r.err == nil {
-		r.err = fmt.Errorf("write the history: %w", err)
+		return fmt.Errorf("write the history: %w", err)
 	}
 	if r.err != nil {
-		return r.err
+		select {
+		case err := <-r.broken:
+			return err
+		default:
+			return nil
+		}
 	}
 	return history.SortFile(r.path)
 }

@@ -264,6 +264,8 @@ func (r *run) watched(ctx context.Context) (_ context.Context, stop func()) {
 			cancel(err)
 		case err := <-r.cluster.Died():
 			cancel(err)
+		case err := <-r.rec.broken: // what comes from now on is lost
+			cancel(err)
 		case <-r.Interrupt:
 			r.interrupted()
 			cancel(errInterrupted)
