@@ -132,6 +132,9 @@ func (j *JobReport) SetMatrix(m *results.Matrix) {
 		}
 	}
 	j.Headline = strings.Join(words, ", ")
+	if i := slices.IndexFunc(m.Cells, func(c results.Cell) bool { return c.LeftOut != "" }); i >= 0 {
+		j.Headline += fmt.Sprintf(" (%s on %s: %s)", m.Cells[i].Scenario, m.Cells[i].Lock, m.Cells[i].LeftOut)
+	}
 	for _, c := range m.Cells {
 		if s := c.State(); s != results.Violated && s != results.Unexpected {
 			continue
@@ -141,7 +144,7 @@ func (j *JobReport) SetMatrix(m *results.Matrix) {
 			f.What = "no violation, and one was expected"
 		}
 		if c.Runs > 1 {
-			f.Rate = fmt.Sprintf("%d of %d", c.Runs-c.Clean, c.Runs)
+			f.Rate = fmt.Sprintf("%d of %d", c.Runs-c.Clean-c.Unproved, c.Runs)
 		}
 		j.Findings = append(j.Findings, f)
 	}

@@ -1,9 +1,11 @@
 package fleet
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/picklock/picklock/checker"
+	"github.com/picklock/picklock/results"
 )
 
 func TestCompare(t *testing.T) {
@@ -54,5 +56,20 @@ func TestValid(t *testing.T) {
 		if got := r.Valid(); got != c.want {
 			t.Errorf("%v: %v, want %v", c.jobs, got, c.want)
 		}
+	}
+}
+
+// TestMatrixFindings: a run that proved too little is no hit, and of cells that were left out the report says why.
+func TestMatrixFindings(t *testing.T) {
+	var j JobReport
+	j.SetMatrix(&results.Matrix{Cells: []results.Cell{
+		{Scenario: "s", Lock: "redis", Fencing: "none", Runs: 5, Clean: 1, Unproved: 2, Met: checker.False, Valid: checker.False, Broken: []string{"stale-write"}},
+		{Scenario: "s", Lock: "mine", Fencing: "none", LeftOut: "no such file: cluster.yml"},
+	}})
+	if len(j.Findings) != 1 || j.Findings[0].Rate != "2 of 5" {
+		t.Errorf("%+v", j.Findings)
+	}
+	if !strings.Contains(j.Headline, "1 left out (s on mine: no such file: cluster.yml)") {
+		t.Error(j.Headline)
 	}
 }

@@ -175,6 +175,9 @@ func viewCell(c Cell) matrixCell {
 		if c.Clean > 0 && c.Clean < c.Runs {
 			notes = append(notes, fmt.Sprintf("%d of them without a violation", c.Clean))
 		}
+		if c.Unproved > 0 && c.Unproved < c.Runs {
+			notes = append(notes, fmt.Sprintf("%d of them proved too little", c.Unproved))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Counts)) {
 		notes = append(notes, fmt.Sprintf("%d %s", c.Counts[name], clip(name, 40)))
