@@ -28,7 +28,25 @@ func judgeTokens(an *analysis, anomalies int) Property {
 	case successions(an) == 0:
 		return Property{Valid: Unknown, Required: true, Why: "no two grants of one lock came for certain one after the other, so that no two tokens could be compared"}
 	}
-	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s, each greater than all that were certainly granted before", of(with, "token"))}
+	how := "each greater than all that were certainly granted before"
+	if repeatsTokens(an) {
+		how = "none smaller than one that was certainly granted before, and none of two clients"
+	}
+	return Property{Valid: True, Required: true, Why: fmt.Sprintf("%s, %s", of(with, "token"), how)}
+}
+
+// repeatsTokens says that two grants of one lock have the same token: a client may be given back what it holds already.
+func repeatsTokens(an *analysis) bool {
+	for _, k := range an.locks {
+		seen := map[int64]bool{}
+		for _, g := range k.grants {
+			if g.token != 0 && seen[g.token] {
+				return true
+			}
+			seen[g.token] = true
+		}
+	}
+	return false
 }
 
 // outOfOrder counts the grants whose token is not above that of an earlier grant of their lock, or of one beside which they cannot stand.

@@ -77,6 +77,8 @@ func TestWhy(t *testing.T) {
 		{"nothing written", "0.1-0.2 c1 acquire c1.1 lease=1", Register, "nothing was read or written under the lock"},
 		{"another one, refused", "0.1-0.2 c1 acquire c1.1\n0.3-0.4 c2 acquire !busy", Belief, "1 grant, 0 contested: no client that asked for the lock while another one had it was granted it by that request, so nothing was tried"},
 		{"the record ends with the grant", "0.1-0.2 c1 acquire c1.1", Exclusion, "how long a grant had to last is not known of any: each was over, or the record was, when its client learnt of it"},
+		{"given back", "0.1-0.2 c1 acquire c1.1 token=5 lease=1\n0.5-0.6 c1 acquire c1.2 token=5 lease=1\n0.65-0.7 c1 release c1.2\n0.3-0.9 c2 acquire c2.1 token=6 lease=1", Tokens,
+			"3 tokens, none smaller than one that was certainly granted before, and none of two clients"},
 		{"nobody else", "0.1-0.2 c1 acquire c1.1 lease=1", Belief, "1 grant, 0 contested: nobody else wanted the lock, so nothing was tried"},
 		{"nobody else", "0.1-0.2 c1 acquire c1.1 lease=1", Liveness, "1 grant, 0 contested: nobody had to wait for the lock, so nothing was tried"},
 		{"nothing granted", "0.1-0.2 c1 acquire !timeout", Exclusion, "the lock was never granted"},

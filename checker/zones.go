@@ -50,9 +50,13 @@ func zonesOf(an *analysis, k *lock) []Anomaly {
 
 	zones, bad := clusters(k.ops)
 	for r := range inTime(an.limit, bad) {
-		if r.write == nil {
+		switch {
+		case r.failed != nil:
+			accuse("failed", []*op{r.read, r.failed}, "%s learnt at %s that its %s of %s had failed, and %s read it at %s",
+				r.failed.process, format.Instant(r.failed.endT), r.failed.f, shown(r.read.value), r.read.process, format.Instant(r.read.endT))
+		case r.write == nil:
 			accuse("unwritten", []*op{r.read}, "%s read %s at %s, which nobody had written", r.read.process, shown(r.read.value), format.Instant(r.read.endT))
-		} else {
+		default:
 			accuse("order", []*op{r.read, r.write}, "%s read %s at %s, before its write was sent at %s", r.read.process, shown(r.read.value), format.Instant(r.read.endT), format.Instant(r.write.invT))
 		}
 	}
@@ -85,14 +89,18 @@ func (c *cluster) sent() string {
 	return c.words() + " in what was sent at " + format.Instant(c.maxInv)
 }
 
-// orphan is a read that cannot have happened.
-type orphan struct{ read, write *op }
+// orphan is a read that cannot have happened: write was sent after it, or failed, as its client learnt.
+type orphan struct{ read, write, failed *op }
 
 func clusters(ops []*op) ([]*cluster, []orphan) {
 	initial := &cluster{minRet: -1, maxInv: -1}
 	byValue := map[string]*cluster{"": initial}
 	var list []*cluster
+	failed := map[string]*op{}
 	for _, o := range ops {
+		if o.f != fRead && o.typ == tFail {
+			failed[o.value] = o
+		}
 		if o.f == fRead || o.typ == tFail {
 			continue
 		}
@@ -110,11 +118,11 @@ func clusters(ops []*op) ([]*cluster, []orphan) {
 		}
 		c := byValue[o.value]
 		if c == nil {
-			bad = append(bad, orphan{read: o})
+			bad = append(bad, orphan{read: o, failed: failed[o.value]})
 			continue
 		}
 		if c.write != nil && o.endT < c.write.invT {
-			bad = append(bad, orphan{o, c.write})
+			bad = append(bad, orphan{read: o, write: c.write})
 			continue
 		}
 		c.conclusive = true
