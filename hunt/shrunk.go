@@ -18,7 +18,7 @@ type Shrunk struct {
 	Runs      int       `json:"runs"` // until it was found; those of Rate not among them
 	// Larger is why it may not be the least; "" if every smaller one was tried.
 	Larger string `json:"larger,omitempty"`
-	Rate      Rate      `json:"rate"` // of the last runs, after nothing was changed any more
+	Rate   Rate   `json:"rate"` // of the last runs, after nothing was changed any more
 	// Without are the faults that are left, each with how often it came without that one.
 	Without []Mitigation `json:"without,omitempty"`
 }
