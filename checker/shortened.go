@@ -73,7 +73,7 @@ func (g *grant) lastWords() []int64 {
 	return out
 }
 
-// without is the intervals but for what lies in one of these. All are by their beginnings at the end.
+// without gives the intervals, which are in order and apart, less the times of the shortenings.
 func without(list []interval, shorter []shortening) []interval {
 	cut := make([]interval, 0, len(shorter))
 	for _, s := range shorter {
@@ -82,7 +82,7 @@ func without(list []interval, shorter []shortening) []interval {
 	slices.SortFunc(cut, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	var out []interval
 	n := 0
-	for _, i := range list { // by their beginnings, and apart
+	for _, i := range list {
 		for ; n < len(cut) && cut[n].from < i.to; n++ {
 			if i.from < cut[n].from {
 				out = append(out, interval{i.from, cut[n].from})

@@ -49,7 +49,7 @@ func TestSoonAfterLoss(t *testing.T) {
 	}
 }
 
-// TestFailureAtTheBeginning: a server fails when the record begins, and what may have come of it is the last that it has: chance is certain.
+// TestFailureAtTheBeginning: a server fails when the record begins, and the only grant that may have come of it ends the record: such a grant comes by chance in every case.
 func TestFailureAtTheBeginning(t *testing.T) {
 	v := Check(script(t, `
 0.100- nemesis kill s1

@@ -155,7 +155,7 @@ func (ws *workers) drain(w *worker) {
 		if err := json.Unmarshal(line, &m); err != nil {
 			w.end(lines)
 			err = fmt.Errorf("%s wrote %q on its standard output, which is for what picklock's clients report: print to standard error: %w", w.name, strings.TrimSpace(string(line)), err)
-			if !greeted { // who starts it waits for its first word, and for nothing else
+			if !greeted { // spawn waits for ready, and does not look at failed
 				w.ready <- err
 				return
 			}
@@ -252,7 +252,7 @@ func (ws *workers) fail(err error) {
 func (ws *workers) stop(ctx context.Context, within time.Duration) error {
 	ws.mu.Lock()
 	running := slices.Collect(maps.Values(ws.running))
-	ws.mu.Unlock() // what a client says until it has ended may need the lock
+	ws.mu.Unlock() // drain needs it for warnings that come until the clients have ended
 	var errs []error
 	for _, w := range running {
 		if err := w.proc.Stdin.Close(); err != nil && !errors.Is(err, os.ErrClosed) {

@@ -75,7 +75,7 @@ func makeReset(ctx context.Context, e *Env, p Plan, c chance) (Fault, error) {
 	return f, nil
 }
 
-// resets numbers them: what one has muted, another does not let speak again.
+// resets counts the resets of this process. Each has a number, so that the end of one leaves muted what another has muted.
 var resets atomic.Uint64
 
 // reset ends connections. Its links lead from the nodes that are hit to the others.

@@ -180,7 +180,8 @@ func (n *Nemesis) injectOnce(ctx, harm context.Context, s Spec, rng *rand.Rand) 
 	return confirmed && i.effect() == nil, err
 }
 
-// inGroup says that one of a fault's nodes has a fault that hit several nodes, and would end with its process: the history has one end for all of them.
+// inGroup says that a fault on several nodes is on at one of this fault's nodes. If that node were started again, the fault would be over there, and the history has
+// one end for all of its nodes.
 func (n *Nemesis) inGroup(f Fault) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -72,7 +72,7 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 	second, agreed, disagreed, contradicts := secondTime, 0, "", false
 	for _, k := range names {
 		if shared := strings.HasPrefix(m.Name, "semaphore") || m.Name == "rw-lock"; shared && slices.ContainsFunc(keys[k], func(o *Op) bool { return o.Owner == anybody }) {
-			keys[k] = unowned(keys[k]) // whose permit was released nobody knows
+			keys[k] = unowned(keys[k]) // nothing says whose permit was released
 		}
 		slices.SortStableFunc(keys[k], func(a, b *Op) int { return cmp.Compare(a.Call, b.Call) })
 	}
@@ -138,7 +138,7 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 	return v, nil
 }
 
-// unowned is a history in which anybody may have done anything.
+// unowned is the history with every owner unknown.
 func unowned(ops []*Op) []*Op {
 	out := make([]*Op, len(ops))
 	for i, o := range ops {

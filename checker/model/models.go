@@ -139,7 +139,7 @@ func Recognise(h *History) (*Model, error) {
 	return Named(name)
 }
 
-// first is ":" and the whole number that registers hold at first, if the history shows it: a client has read it, or a cas has found it, nobody has tried to write it,
+// first is ":" and the whole number that registers hold at first, if the history shows it: a client has read it, or a cas has found it, no client has tried to write it,
 // and there is no other such value. "" for none.
 func (h *History) first() string {
 	written, found := map[string]bool{}, map[string]bool{}

@@ -160,7 +160,7 @@ func findRuntime(ctx context.Context, name, clientImage string) (harness.Runtime
 		}
 		return &dockerruntime.Runtime{Engine: e, ClientImage: clientImage}, nil
 	}
-	if err := ctx.Err(); err != nil { // a signal that came by now has reached this process alone
+	if err := ctx.Err(); err != nil { // the inner process would not get a signal that came before its start
 		return nil, err
 	}
 	sandbox, code, done := local.Enter()

@@ -106,7 +106,7 @@ func prepare() error {
 // reexec runs this program in new namespaces and returns its exit code. An error
 // means that the namespaces could not be made and that nothing was run.
 func reexec() (int, error) {
-	signals := make(chan os.Signal, 8) // first of all: one that comes before is passed on to nobody
+	signals := make(chan os.Signal, 8) // before anything else: an earlier signal would not be passed on
 	wanted := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		wanted = append(wanted, syscall.SIGHUP)
