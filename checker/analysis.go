@@ -35,6 +35,7 @@ type analysis struct {
 	suspects   suspects
 	freeing    freeing
 	gaps       gaps
+	cutShort   map[*grant]bool // see overlaps.cutShort
 	waits      *waitTimes
 	log        *registerLog // nil where there is none
 	register   registerFacts
@@ -154,6 +155,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	}
 	an.freeing = newFreeing(&an.overlaps, &an.suspects)
 	an.gaps = newGaps(&an.overlaps, an.faults)
+	an.cutShort = an.overlaps.cutShort()
 	an.register = newRegisterFacts(an.log, an.locks, an.ids)
 	an.countRegister()
 	return an

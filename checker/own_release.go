@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/picklock/picklock/checker/verdict"
 	"github.com/picklock/picklock/internal/format"
 )
 
@@ -26,6 +27,24 @@ func (w *wrongReleases) freedByOwn(e earlyPair, suspect *part) *op {
 	return nil
 }
 
+// cutShort are the early grants that a habit of the lock explains: it gives leases away after a share of them also where no such release can have freed it.
+func (o *overlaps) cutShort() map[*grant]bool {
+	var list []verdict.Early
+	own := make([]bool, len(o.early))
+	for i, e := range o.early {
+		list = append(list, meeting{e.older, e.newer, e.from}.early())
+		own[i] = o.wrong.freedByOwn(e, nil) != nil
+	}
+	habitual := verdict.HabitOf(list, func(i int) bool { return !own[i] })
+	out := map[*grant]bool{}
+	for i, e := range o.early {
+		if own[i] && habitual(i) {
+			out[e.newer] = true
+		}
+	}
+	return out
+}
+
 // ownWords say of a release that it may have ended its client's next grant.
 func (o *op) ownWords() string {
 	return fmt.Sprintf("; %s's release of its grant before, which was sent at %s and was not answered, may have been carried out in between, or made again", o.process, format.Instant(o.invT))
@@ -34,7 +53,7 @@ func (o *op) ownWords() string {
 // ownRelease says so of an early grant.
 func (c *earlyCase) ownRelease() (reason, bool) {
 	o := c.an.overlaps.wrong.freedByOwn(c.earlyPair, c.blame.suspect)
-	if o == nil {
+	if o == nil || c.an.cutShort[c.newer] {
 		return reason{}, false
 	}
 	return reason{cause: ownRelease, words: o.ownWords(), refs: []int32{o.inv, o.comp, o.grant.ok}}, true
