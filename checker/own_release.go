@@ -27,19 +27,24 @@ func (w *wrongReleases) freedByOwn(e earlyPair, suspect *part) *op {
 	return nil
 }
 
-// cutShort are the early grants that a habit of the lock explains: it gives leases away after a share of them also where no such release can have freed it.
+// cutShort are the older grants of early ones that a habit of the lock explains: it gives leases away after a share of them also where no such release can have
+// freed it. Of several clients that were let in while one lease had time left, the first one shows when it was given away.
 func (o *overlaps) cutShort() map[*grant]bool {
+	var first []earlyPair
 	var list []verdict.Early
-	own := make([]bool, len(o.early))
-	for i, e := range o.early {
-		list = append(list, meeting{e.older, e.newer, e.from}.early())
-		own[i] = o.wrong.freedByOwn(e, nil) != nil
+	seen := map[*grant]bool{}
+	for _, e := range o.early {
+		if victim := e.older[0]; !seen[victim] {
+			seen[victim] = true
+			first, list = append(first, e), append(list, meeting{e.older, e.newer, e.from}.early())
+		}
 	}
-	habitual := verdict.HabitOf(list, func(i int) bool { return !own[i] })
+	own := func(i int) bool { return o.wrong.freedByOwn(first[i], nil) != nil }
+	habitual := verdict.HabitOf(list, func(i int) bool { return !own(i) })
 	out := map[*grant]bool{}
-	for i, e := range o.early {
-		if own[i] && habitual(i) {
-			out[e.newer] = true
+	for i, e := range first {
+		if habitual(i) && own(i) {
+			out[e.older[0]] = true
 		}
 	}
 	return out
@@ -53,7 +58,7 @@ func (o *op) ownWords() string {
 // ownRelease says so of an early grant.
 func (c *earlyCase) ownRelease() (reason, bool) {
 	o := c.an.overlaps.wrong.freedByOwn(c.earlyPair, c.blame.suspect)
-	if o == nil || c.an.cutShort[c.newer] {
+	if o == nil || c.an.cutShort[c.older[0]] {
 		return reason{}, false
 	}
 	return reason{cause: ownRelease, words: o.ownWords(), refs: []int32{o.inv, o.comp, o.grant.ok}}, true
