@@ -341,7 +341,7 @@ func TestNumbersOfAcquires(t *testing.T) {
 			{:type :invoke :f :acquire :process 1} {:type :ok :f :acquire :process 1 :value ` + second + `}`
 	}
 	for _, c := range []struct{ first, second, want string }{
-		{"1", "2", "fenced-mutex"}, {"1", "1", ""}, {"2", "1", ""}, {"{:fence 1}", "1", "fenced-mutex"}, {"nil", "nil", "owner-mutex"}, {"0", "0", "owner-mutex"},
+		{"1", "2", "fenced-mutex"}, {"1", "1", ""}, {"2", "1", "fenced-mutex"}, {"{:fence 1}", "1", "fenced-mutex"}, {"nil", "nil", "owner-mutex"}, {"0", "0", "owner-mutex"},
 	} {
 		h, err := Read(strings.NewReader(taken(c.first, c.second)), "h.edn")
 		if err != nil {

@@ -117,8 +117,8 @@ func Recognise(h *History) (*Model, error) {
 	switch {
 	case only(lockOps...) && twice:
 		return nil, fmt.Errorf("an owner acquires the lock again while it holds it: say with --model whether it is reentrant, or a semaphore")
-	case only(lockOps...) && fences && !named && !rise(h.Ops):
-		return nil, errors.New("the numbers that acquires are answered with do not rise: say with --model whether they are fencing tokens (fenced-mutex), or not (owner-mutex)")
+	case only(lockOps...) && fences && !named && !rise(h.Ops) && countAnew(h.Ops):
+		return nil, errors.New("the numbers that acquires are answered with do not rise, and several processes begin with the same: say with --model whether they are fencing tokens (fenced-mutex), or not (owner-mutex)")
 	case only(lockOps...) && fences:
 		name = "fenced-mutex"
 	case only(lockOps...):
@@ -163,6 +163,21 @@ func (h *History) first() string {
 		}
 	}
 	return ""
+}
+
+// countAnew says that the first numbers of two processes are equal, as those of connections are that each count their messages.
+func countAnew(ops []*Op) bool {
+	first, seen := map[string]bool{}, map[int64]bool{}
+	for _, o := range ops {
+		if o.F != "acquire" || o.Type != OK || o.Fence == 0 || first[o.Process] {
+			continue
+		}
+		if first[o.Process] = true; seen[o.Fence] {
+			return true
+		}
+		seen[o.Fence] = true
+	}
+	return false
 }
 
 // rise says that each acquire's number is greater than those of the acquires on its key that were over before it began.
