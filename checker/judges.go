@@ -62,12 +62,12 @@ func ambiguous(an *analysis) *lock {
 	return nil
 }
 
-// nobodyElse says why no grant was contested.
-func nobodyElse(an *analysis) string {
+// whyUncontested says why no grant was contested: otherwise, unless clients asked for the lock while another one had it.
+func whyUncontested(an *analysis, otherwise string) string {
 	if asked, _ := askedWhileHeld(an); asked > 0 {
 		return "no client that asked for the lock while another one had it was granted it by that request"
 	}
-	return "nobody else wanted the lock"
+	return otherwise
 }
 
 func contention(an *analysis) string {

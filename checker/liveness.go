@@ -62,11 +62,7 @@ func judgeLiveness(an *analysis, anomalies int) Property {
 		return Property{Valid: Unknown, Required: true, Why: why}
 	}
 	if an.stats.Contested == 0 && !an.freedAtOnce() {
-		why := "nobody had to wait for the lock"
-		if asked, _ := askedWhileHeld(an); asked > 0 {
-			why = nobodyElse(an)
-		}
-		return Property{Valid: Unknown, Required: true, Why: contention(an) + ": " + why + ", so nothing was tried"}
+		return Property{Valid: Unknown, Required: true, Why: contention(an) + ": " + whyUncontested(an, "nobody had to wait for the lock") + ", so nothing was tried"}
 	}
 	if why := unanswered(an); why != "" {
 		return Property{Valid: Unknown, Required: true, Why: why}

@@ -62,7 +62,7 @@ func (an *analysis) overall(v Verdict) (Validity, string) {
 		}
 		missing = append([]string{why}, missing...)
 	case an.stats.Contested == 0:
-		missing = append([]string{"no grant was contested: " + nobodyElse(an)}, missing...)
+		missing = append([]string{"no grant was contested: " + whyUncontested(an, "nobody else wanted the lock")}, missing...)
 	case v.Properties[Exclusion].Valid == Unknown && v.Properties[Register].Valid == Unknown && len(missing) == 0:
 		missing = []string{"neither the lock nor what it protects could be judged: " + v.Properties[Exclusion].Why}
 	}

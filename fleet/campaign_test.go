@@ -76,8 +76,8 @@ tasks:
 		}
 		covered = i.End
 	}
-	if covered != list[0].Hunt.Size || covered < 1000 {
-		t.Errorf("the slices cover %d of %d schedules", covered, list[0].Hunt.Size)
+	if covered != list[0].Hunt.Size() || covered < 1000 {
+		t.Errorf("the slices cover %d of %d schedules", covered, list[0].Hunt.Size())
 	}
 	runs := list[10].Items()
 	if len(runs) != 3 || runs[2].First != 0 || runs[2].ID() != "10.run.2" {
@@ -115,7 +115,7 @@ func TestJobsRefuse(t *testing.T) {
 func TestItemCheck(t *testing.T) {
 	list := jobs(t, "name: x\ntasks: [{hunt: {locks: [redis], max-faults: 0}}, {matrix: {locks: [redis], scenarios: [pause-holder]}}]")
 	hunt, matrix := list[0], list[1]
-	size := hunt.Hunt.Size
+	size := hunt.Hunt.Size()
 	for _, c := range []struct {
 		item Item
 		job  Job

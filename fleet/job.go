@@ -32,13 +32,21 @@ type Hunt struct {
 	Beyond  bool          `json:"beyond,omitempty"`
 	TTL     time.Duration `json:"ttl,omitempty"`
 	Depth   int           `json:"depth"`
-	Size    int           `json:"size"`            // schedules up to Depth
-	Sizes   []int         `json:"sizes,omitempty"` // those of Size without a fault, with one, and so on
+	Sizes   []int         `json:"sizes"` // schedules without a fault, with one, and so on up to Depth
 	Slice   int           `json:"slice"`
 	Time    time.Duration `json:"time,omitempty"`
 	Finish  time.Duration `json:"finish"`
 	Replays int           `json:"replays"`
 	Seed    uint64        `json:"seed"`
+}
+
+// Size is the number of schedules up to Depth.
+func (h *Hunt) Size() int {
+	n := 0
+	for _, of := range h.Sizes {
+		n += of
+	}
+	return n
 }
 
 // Cell is one scenario on one lock with one fencing mode.
@@ -90,7 +98,7 @@ func (i Item) Check(j Job) error {
 	switch {
 	case i.Job != j.Number || i.Number < 0:
 		return fmt.Errorf("item %s does not belong to job %d", i.ID(), j.Number)
-	case i.Kind == Slice && hunt && 0 <= i.First && i.First < i.End && i.End <= j.Hunt.Size:
+	case i.Kind == Slice && hunt && 0 <= i.First && i.First < i.End && i.End <= j.Hunt.Size():
 	case i.Kind == Guided && hunt && 0 < i.Time && i.Time <= time.Hour:
 	case i.Kind == Finish && hunt && len(i.Objects) > 0:
 	case i.Kind == Measure && hunt && len(i.Objects) == 1:

@@ -104,9 +104,6 @@ func (c *Campaign) hunts(ctx context.Context, table *clients.Table, t *HuntTask)
 			return nil, err
 		}
 		one.Sizes = target.Sizes(h.Depth)
-		for _, n := range one.Sizes {
-			one.Size += n
-		}
 		out = append(out, j)
 	}
 	return out, nil
@@ -329,8 +326,8 @@ func (j Job) Items() []Item {
 		}
 		return out
 	}
-	for at := 0; at < j.Hunt.Size; at += j.Hunt.Slice {
-		out = append(out, Item{Job: j.Number, Kind: Slice, Number: len(out), First: at, End: min(at+j.Hunt.Slice, j.Hunt.Size)})
+	for at := 0; at < j.Hunt.Size(); at += j.Hunt.Slice {
+		out = append(out, Item{Job: j.Number, Kind: Slice, Number: len(out), First: at, End: min(at+j.Hunt.Slice, j.Hunt.Size())})
 	}
 	return out
 }

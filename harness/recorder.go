@@ -14,7 +14,7 @@ import (
 // end: a paused client's last event arrives late. None is kept in memory.
 type recorder struct {
 	path   string
-	broken chan error // the first error of a write, for who watches the run
+	broken chan struct{} // closed with the first write that fails, for the watch on the run
 
 	mu     sync.Mutex
 	tell   func(history.Event) // who wants to know at once
@@ -29,7 +29,7 @@ func newRecorder(path string) (*recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the history: %w", err)
 	}
-	return &recorder{path: path, broken: make(chan error, 1), tell: func(history.Event) {}, f: f, grants: map[string]int{}}, nil
+	return &recorder{path: path, broken: make(chan struct{}), tell: func(history.Event) {}, f: f, grants: map[string]int{}}, nil
 }
 
 // unwritten is one that writes nothing: who listens keeps what is wanted.
@@ -69,7 +69,7 @@ func (r *recorder) record(e history.Event) {
 	}
 	if err != nil {
 		r.err = fmt.Errorf("write the history: %w", err)
-		r.broken <- r.err
+		close(r.broken)
 	}
 }
 
@@ -79,7 +79,7 @@ func (r *recorder) granted(process string) int {
 	return r.grants[process]
 }
 
-// finish puts the history into its true order. An error that broken has told already is not told again.
+// finish puts the history into its true order. It returns the first error that there was in writing it.
 func (r *recorder) finish() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,15 +87,10 @@ func (r *recorder) finish() error {
 		return nil
 	}
 	if err := r.f.Close(); err != nil && r.err == nil {
-		return fmt.Errorf("write the history: %w", err)
+		r.err = fmt.Errorf("write the history: %w", err)
 	}
 	if r.err != nil {
-		select {
-		case err := <-r.broken:
-			return err
-		default:
-			return nil
-		}
+		return r.err
 	}
 	return history.SortFile(r.path)
 }

@@ -241,13 +241,16 @@ func (r *run) experiment(ctx context.Context) error {
 	if ctx.Err() != nil { // all nodes are ended as they are
 		return fmt.Errorf("abandoned: %w", ctx.Err())
 	}
-	if errors.Is(err, errInterrupted) {
+	if errors.Is(err, errInterrupted) || errors.Is(err, errUnwritten) {
 		err = nil
 	} else if err != nil {
 		r.Observer.Phase("heal", time.Time{})
 	}
 	return errors.Join(err, r.driver.heal(ctx))
 }
+
+// errUnwritten ends a run whose history cannot be written. The recorder's finish says why.
+var errUnwritten = errors.New("the history cannot be written")
 
 // errEnough is no error: the experiment is over, and so is the watch on it.
 var errEnough = errors.New("enough")
@@ -264,8 +267,8 @@ func (r *run) watched(ctx context.Context) (_ context.Context, stop func()) {
 			cancel(err)
 		case err := <-r.cluster.Died():
 			cancel(err)
-		case err := <-r.rec.broken: // what comes from now on is lost
-			cancel(err)
+		case <-r.rec.broken: // what comes from now on is lost
+			cancel(errUnwritten)
 		case <-r.Interrupt:
 			r.interrupted()
 			cancel(errInterrupted)

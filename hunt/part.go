@@ -29,15 +29,15 @@ func (p Part) over(place int) bool { return p.End > 0 && place >= p.End }
 // Size is how many places the space of the target has up to a depth.
 func (t Target) Size(depth int) int {
 	n := 0
-	for range space(t, depth) {
-		n++
+	for _, of := range t.Sizes(depth) {
+		n += of
 	}
 	return n
 }
 
 // Sizes is how many of those places have no fault, one fault, and so on up to a depth.
 func (t Target) Sizes(depth int) []int {
-	out := make([]int, depth+1)
+	out := make([]int, max(0, depth+1))
 	for p := range space(t, depth) {
 		out[p.depth]++
 	}

@@ -299,7 +299,7 @@ var advices = []advice{
 		"repeat a release until it is answered, and give the lock an expiry or bind it to a session", "guides/mitigations.md#lost-release"},
 	{"deadlock", "lost-hold", nil, "the lock answered its last holder that it no longer held it, and yet no other client gets it",
 		"if a part of a lock is lost, free the other parts and stop renewing them; let waiters look again when a hold ends without a release", "guides/mitigations.md#lost-hold"},
-	{"deadlock", "lost-wake-up", nil, "another client that asked for the lock was granted it at once: the one that waited had missed a notice and did not look again, or what its own or the other's last release left behind kept it out",
+	{"deadlock", "lost-wake-up", nil, "another client that asked was granted the lock at once: the one that waited missed a notice, or what a release left behind kept it out",
 		"let a client that waits look again when the lease that it waits for is over, and after each lost connection; if it does, look at what a late or refused release leaves behind", "guides/mitigations.md#lost-wake-up"},
 	{"deadlock", "given-up", nil, "nobody gets the lock after a client gave up waiting for it: its place in the queue may have stayed",
 		"let a client that gives up leave the queue, and bind its place to a session that ends with the attempt", "guides/mitigations.md#stuck-queue"},

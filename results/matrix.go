@@ -69,13 +69,8 @@ func (c Cell) State() State {
 // Add takes in one more run of the same cell.
 func (c *Cell) Add(one Cell) {
 	c.Runs += one.Runs
-	switch {
-	case len(one.Broken) > 0 || one.LeftOut != "":
-	case one.Valid == checker.Unknown:
-		c.Unproved++
-	default:
-		c.Clean++
-	}
+	c.Clean += one.Clean
+	c.Unproved += one.Unproved
 	for _, name := range one.Broken {
 		if !slices.Contains(c.Broken, name) {
 			c.Broken = append(c.Broken, name)

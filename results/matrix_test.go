@@ -18,7 +18,11 @@ func one(met, valid checker.Validity, must []string, broken ...string) Cell {
 	if len(must) > 0 {
 		c.Expected = strings.Join(must, ", ")
 	}
-	if len(broken) == 0 {
+	switch {
+	case len(broken) > 0:
+	case valid == checker.Unknown:
+		c.Unproved = 1
+	default:
 		c.Clean = 1
 	}
 	return c

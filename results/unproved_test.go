@@ -18,10 +18,10 @@ func TestExpectationsPassOverARunThatProvedTooLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broke := Cell{Scenario: "s", Lock: "l", Fencing: "none", Runs: 1, Met: checker.True, Valid: checker.False, Broken: []string{"stale-write"}}
+	broke := one(checker.True, checker.False, nil, "stale-write")
 	for valid, want := range map[checker.Validity]checker.Validity{checker.Unknown: checker.Unknown, checker.True: checker.False} {
 		c := broke
-		c.Add(Cell{Scenario: "s", Lock: "l", Fencing: "none", Runs: 1, Met: valid, Valid: valid})
+		c.Add(one(valid, valid, nil))
 		m := &Matrix{Scenarios: []Ran{{Name: "s"}}, Cells: []Cell{c}}
 		if e.Apply(m); m.Cells[0].Met != want {
 			t.Errorf("a second run that is %v: %v: %s", valid, m.Cells[0].Met, m.Cells[0].Why)

@@ -293,11 +293,11 @@ func explain(evidence []*Op, broken *Op, grants bool) string {
 			what = "while the lock was held with fence %d by process %s (line %d)"
 		}
 		return fmt.Sprintf("process %s was granted fence %d (line %d) "+what,
-			evidence[0].Owner, evidence[0].Fence, evidence[0].ReturnAt.Line, last.Fence, last.Owner, last.ReturnAt.Line)
+			evidence[0].who(), evidence[0].Fence, evidence[0].ReturnAt.Line, last.Fence, last.who(), last.ReturnAt.Line)
 	case grants:
 		var who []string
 		for _, o := range evidence {
-			who = append(who, fmt.Sprintf("process %s (line %d)", o.Owner, o.ReturnAt.Line))
+			who = append(who, fmt.Sprintf("process %s (line %d)", o.who(), o.ReturnAt.Line))
 		}
 		if len(who) == 2 {
 			return fmt.Sprintf("%s were both granted the lock before either asked to release it", format.And(who))

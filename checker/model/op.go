@@ -84,6 +84,14 @@ func (o *Op) String() string {
 // anybody is the owner where nothing says who it was.
 const anybody = "\x01"
 
+// who names the owner, or the process where nothing says who that was.
+func (o *Op) who() string {
+	if o.Owner == anybody {
+		return o.Process
+	}
+	return o.Owner
+}
+
 // History is what a file holds.
 type History struct {
 	File   string

@@ -170,7 +170,7 @@ func (f *fleetRunFlags) sayPlan(w io.Writer) error {
 		items += n
 		what := fmt.Sprintf("%d %s", len(j.Cells), format.Noun(len(j.Cells), "cell", "cells"))
 		if j.Hunt != nil {
-			what = fmt.Sprintf("%d schedules with up to %d %s", j.Hunt.Size, j.Hunt.Depth, format.Noun(j.Hunt.Depth, "fault", "faults"))
+			what = fmt.Sprintf("%d schedules with up to %d %s", j.Hunt.Size(), j.Hunt.Depth, format.Noun(j.Hunt.Depth, "fault", "faults"))
 		}
 		fmt.Fprintf(&b, "%3d  %-40s %s, %d %s\n", j.Number+1, j.Name, what, n, format.Noun(n, "item", "items"))
 	}

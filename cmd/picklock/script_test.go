@@ -5,11 +5,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/picklock/picklock/compose"
 	"github.com/picklock/picklock/internal/testkit"
 )
 
@@ -41,12 +43,13 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PATH", bin+string(os.PathListSeparator)+e.Getenv("PATH"))
 			return nil
 		},
+		// A condition is the name of a cluster: can its servers be started here?
 		Condition: func(cond string) (bool, error) {
-			if cond == "redis" {
-				_, err := exec.LookPath("redis-server")
-				return err == nil, nil
+			def, err := compose.Load(t.Context(), cond)
+			if err != nil {
+				return false, fmt.Errorf("condition %q: %w", cond, err)
 			}
-			return false, fmt.Errorf("unknown condition %q", cond)
+			return !slices.ContainsFunc(def.Servers(), func(s compose.Service) bool { return s.Spec.Local.Missing() != nil }), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": wantCode},
 	})

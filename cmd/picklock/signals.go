@@ -4,8 +4,9 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"syscall"
 	"time"
+
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // The first signal interrupts: what can be cut short comes to an end that can be
@@ -22,11 +23,7 @@ func withSignals(parent context.Context) (context.Context, context.CancelFunc) {
 	abandoned, abandon := context.WithCancel(parent)
 	ctx, interrupt := context.WithCancel(context.WithValue(abandoned, abandonKey{}, abandoned))
 	signals := make(chan os.Signal, 8)
-	wanted := []os.Signal{os.Interrupt, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup: Notify would make it count again
-		wanted = append(wanted, syscall.SIGHUP)
-	}
-	signal.Notify(signals, wanted...)
+	signal.Notify(signals, proc.Interrupts()...)
 	go func() {
 		for n := 1; ; n++ {
 			select {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/picklock/picklock/compose/forward"
+	"github.com/picklock/picklock/internal/proc"
 )
 
 // Enter moves the program into namespaces of its own by running it again inside
@@ -107,11 +108,7 @@ func prepare() error {
 // means that the namespaces could not be made and that nothing was run.
 func reexec() (int, error) {
 	signals := make(chan os.Signal, 8) // before anything else: an earlier signal would not be passed on
-	wanted := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
-	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
-		wanted = append(wanted, syscall.SIGHUP)
-	}
-	signal.Notify(signals, wanted...)
+	signal.Notify(signals, append(proc.Interrupts(), syscall.SIGQUIT)...)
 	defer signal.Stop(signals)
 	self, err := os.Executable()
 	if err != nil {

@@ -50,7 +50,7 @@ func plan(t *testing.T, text string, parts int) []fleet.Job {
 	}
 	for _, j := range jobs {
 		if h := j.Hunt; h != nil {
-			h.Slice = (h.Size + parts - 1) / parts
+			h.Slice = (h.Size() + parts - 1) / parts
 		}
 	}
 	return jobs

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m, goleak.IgnoreTopFunction(
 const hostile = "\"><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202e"
 
 var (
-	huntJob   = fleet.Job{Number: 0, Name: "hunt redis none", Lock: "redis", Fencing: "none", Hunt: &fleet.Hunt{Size: 4, Slice: 2}}
+	huntJob   = fleet.Job{Number: 0, Name: "hunt redis none", Lock: "redis", Fencing: "none", Hunt: &fleet.Hunt{Sizes: []int{4}, Slice: 2}}
 	matrixJob = fleet.Job{Number: 1, Name: "matrix", Cells: []fleet.Cell{{Scenario: "a", Runs: 3}}}
 	stale     = hunt.Signature{Anomaly: "stale-write", Kinds: []string{"pause of a client"}}
 	unneeded  = hunt.Signature{Anomaly: "wrong-release"}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/picklock/picklock/clients"
@@ -56,8 +57,8 @@ func (w *worker) checkHunt(ctx context.Context, j fleet.Job) error {
 	if err != nil {
 		return err
 	}
-	if n := target.Size(h.Depth); n != h.Size {
-		return fmt.Errorf("it has %d schedules here and %d at the coordinator: use one picklock version on all machines", n, h.Size)
+	if sizes := target.Sizes(h.Depth); !slices.Equal(sizes, h.Sizes) {
+		return fmt.Errorf("its schedules, by their numbers of faults, are %v here and %v at the coordinator: use one picklock version on all machines", sizes, h.Sizes)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func TestCheckHunt(t *testing.T) {
 		"ttl 2m0s":             func(h *fleet.Hunt) { h.TTL = 2 * 60e9 },
 		"finish 24h0m0s":       func(h *fleet.Hunt) { h.Finish = 24 * 3600e9 },
 		"0 replays":            func(h *fleet.Hunt) { h.Replays = 0 },
-		"one picklock version": func(h *fleet.Hunt) { h.Size++ },
+		"one picklock version": func(h *fleet.Hunt) { h.Sizes[0]++ },
 		`anomaly "broken"`:     func(h *fleet.Hunt) { h.Find = []string{"broken"} },
 		"pauze":                func(h *fleet.Hunt) { h.Faults = []string{"pauze"} },
 	} {

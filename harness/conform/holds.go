@@ -48,7 +48,7 @@ func holds(ctx context.Context, t *checkRun) error {
 }
 
 // notGranted is why a check cannot be tried of what a client has lost. The lock may have no lease, be renewed by itself, or not have woken the other client.
-const notGranted = "it takes another client that is granted the lock while it has it, and a lock that is renewed grants it to none"
+const notGranted = "this needs another client that is granted the lock meanwhile, and none was"
 
 // holding asks whether the program holds a key.
 func (p *program) holding(ctx context.Context, key string) (held bool, line []byte, err error) {

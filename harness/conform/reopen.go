@@ -70,5 +70,5 @@ func reopens(ctx context.Context, t *checkRun) error {
 	if err == nil {
 		answered = "got " + quote(b.line)
 	}
-	return Problem{fmt.Sprintf("opened once more, it kept what it had held before for %v and longer, if the client that asked for that tells the truth: it %s", wait, answered), remedy}
+	return Problem{fmt.Sprintf("opened once more, it kept what it had held before: a client that asked for that for %v %s", wait, answered), remedy}
 }

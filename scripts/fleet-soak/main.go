@@ -303,7 +303,7 @@ func spaces(ctx context.Context, file string) ([]int, error) {
 	}
 	var out []int
 	for _, j := range jobs {
-		out = append(out, j.Hunt.Size)
+		out = append(out, j.Hunt.Size())
 	}
 	return out, nil
 }
