@@ -29,6 +29,8 @@ type Abilities struct {
 	Downgrades bool `json:"downgrades,omitempty"`
 	// Cancels: the lock is a Canceler.
 	Cancels bool `json:"cancels,omitempty"`
+	// Several: a client can hold several keys at once.
+	Several bool `json:"several,omitempty"`
 
 	// OwnLeases: see Info.
 	OwnLeases bool `json:"own_leases,omitempty"`
@@ -52,7 +54,7 @@ type Declarer interface{ Abilities() Abilities }
 const maxPermits = 1000
 
 // abilityNames are the names that --ability accepts.
-var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "notifies", "confirms", "holds", "downgrades", "cancels", "own_leases", "lingers"}
+var abilityNames = []string{"tokens", "lease", "kind", "permits", "renew", "watchdog", "notifies", "confirms", "holds", "downgrades", "cancels", "several", "own_leases", "lingers"}
 
 // kinds are the words for Info.Kind.
 var kinds = map[string]string{"": "", "mutex": "", ReadWrite: ReadWrite, Semaphore: Semaphore, Reentrant: Reentrant}
@@ -121,6 +123,8 @@ func (a *Abilities) set(name, value string) (err error) {
 		on(&a.Downgrades)
 	case "cancels":
 		on(&a.Cancels)
+	case "several":
+		on(&a.Several)
 	case "own_leases":
 		on(&a.OwnLeases)
 	case "lingers":
@@ -178,7 +182,7 @@ func (i Info) IsExec() bool { return strings.HasPrefix(i.Name, ExecPrefix) }
 // With is the lock with what it has declared.
 func (i Info) With(a Abilities) Info {
 	i.Declares = false
-	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.Notifies, i.Downgrades, i.Cancels, i.OwnLeases, i.Lingers, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Notifies, a.Downgrades, a.Cancels, a.OwnLeases, a.Lingers, a.Permits
+	i.Fencing, i.Kind, i.Confirms, i.Holds, i.Watchdog, i.Notifies, i.Downgrades, i.Cancels, i.Several, i.OwnLeases, i.Lingers, i.permits = a.Tokens, a.Kind, a.Confirms, a.Holds, a.Watchdog, a.Notifies, a.Downgrades, a.Cancels, a.Several, a.OwnLeases, a.Lingers, a.Permits
 	return i
 }
 
@@ -207,6 +211,7 @@ func (a Abilities) Words() []string {
 	say("holds", a.Holds)
 	say("downgrades", a.Downgrades)
 	say("cancels", a.Cancels)
+	say("several", a.Several)
 	say("own_leases", a.OwnLeases)
 	say("lingers", a.Lingers)
 	return out

@@ -184,6 +184,7 @@ type Info struct {
 	Downgrades bool
 	Lingers    bool          // what was released stays taken until its lease has ended, as its library documents
 	Cancels    bool          // it is a Canceler: its client can cancel an acquire that waits
+	Several    bool          // a client can hold several keys at once
 	OwnLeases  bool          // a client's lease is what this client asked for, whatever the others ask for
 	Watchdog   bool          // its library renews the lease by itself for as long as the lock is held, and says so
 	Notifies   bool          // its library promises to report the loss of a grant; the lock's file says where

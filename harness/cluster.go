@@ -88,7 +88,7 @@ func (r *run) leaveCluster(failed error) error {
 // run has come to its end.
 func (r *run) describeCluster(ctx context.Context) error {
 	d := &r.desc
-	d.Workload, d.Kind, d.Downgrades, d.Cancels, d.OwnLeases, d.Permits, d.Emulator = r.Workload, r.lock.Kind, r.lock.Downgrades, r.lock.Cancels, r.lock.OwnLeases, r.lock.Permits(r.Extra), r.emulators
+	d.Workload, d.Kind, d.Downgrades, d.Cancels, d.Several, d.OwnLeases, d.Permits, d.Emulator = r.Workload, r.lock.Kind, r.lock.Downgrades, r.lock.Cancels, r.lock.Several, r.lock.OwnLeases, r.lock.Permits(r.Extra), r.emulators
 	for _, n := range r.cluster.Nodes() {
 		if n.Role == compose.Helper || n.Role == compose.Client && !slices.Contains(r.names, n.Name) {
 			continue

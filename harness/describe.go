@@ -16,7 +16,7 @@ func (p *plan) describe(o Options) results.Run {
 	desc := results.Run{
 		Command: o.Command(), Started: time.Now(), Settings: p.Settings,
 		About: p.lock.About, NoLock: p.lock.Unlocked != nil,
-		Kind: p.lock.Kind, Downgrades: p.lock.Downgrades, Cancels: p.lock.Cancels, OwnLeases: p.lock.OwnLeases, Permits: p.lock.Permits(p.Extra), Runtime: p.Runtime.Name(), Bound: p.bound, Lease: p.leased,
+		Kind: p.lock.Kind, Downgrades: p.lock.Downgrades, Cancels: p.lock.Cancels, Several: p.lock.Several, OwnLeases: p.lock.OwnLeases, Permits: p.lock.Permits(p.Extra), Runtime: p.Runtime.Name(), Bound: p.bound, Lease: p.leased,
 		Versions: versions(p.lock.Module),
 		Machine:  machine(),
 	}

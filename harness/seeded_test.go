@@ -50,6 +50,7 @@ var bugs = []kept{
 	{"get-then-del", "pause-in-release", "granted-early"},
 	{"impatient-waiter", "--duration 10s", "granted-early"},
 	{"inner-release-frees", "hunt none", "granted-early"},
+	{"one-watchdog-for-all", "hunt none", "stale-write"},
 	{"keeps-cancelled", "hunt hold:client", "deadlock"},
 	{"late-answer", "answer-of-acquire-lost", "granted-early"},
 	{"lease-from-answer", "late-grant", "granted-early"},

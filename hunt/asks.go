@@ -33,7 +33,7 @@ func (t *Target) Learn(ctx context.Context, p Runner) error {
 		if err != nil {
 			return err
 		}
-		t.Reentrant, t.Shared, t.Downgrades, t.Cancels, t.Permits = out.Reentrant, out.Shared, out.Downgrades, out.Cancels, out.Permits
+		t.Reentrant, t.Shared, t.Downgrades, t.Cancels, t.Several, t.Permits = out.Reentrant, out.Shared, out.Downgrades, out.Cancels, out.Several, out.Permits
 		t.Mixed = with(t.Mixed, out.Mixed)
 		t.Holds = slices.ContainsFunc(out.Events, func(e history.Event) bool { return e.F == history.Holds && e.Type == history.OK })
 		t.ReleasesTwice = releasesTwice(out.Events)

@@ -57,6 +57,7 @@ type Outcome struct {
 	Shared      bool
 	Downgrades  bool
 	Cancels     bool
+	Several     bool
 	Mixed       map[string]string // see Target, as far as it is known only now
 	Permits     int
 	Lease       time.Duration // the longest that the lock was seen to grant so far; 0 if none was
@@ -98,6 +99,7 @@ type Target struct {
 	// Downgrades: who has it alone can go on to share it.
 	Downgrades bool
 	Cancels    bool // who waits for it can cancel that
+	Several    bool // a client can hold several keys at once
 	// Granted is the lease that the lock grants if its clients ask for TTL; 0 if that is not known, or if it grants none.
 	Granted time.Duration
 	// Watchdog: its library promises to renew a grant by itself.

@@ -12,7 +12,7 @@ import (
 func (w workload) plain() bool {
 	return !slices.ContainsFunc(w.programs, func(p scenarios.Program) bool {
 		return slices.ContainsFunc(p, func(m scenarios.Move) bool {
-			return m.Second || m.Again || m.Cancelled || m.Do == history.Renew || m.Do == acts.Held || m.Do == acts.Downgrade
+			return m.Second || m.Other || m.Again || m.Cancelled || m.Do == history.Renew || m.Do == acts.Held || m.Do == acts.Downgrade
 		})
 	})
 }

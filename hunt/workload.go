@@ -139,7 +139,7 @@ func workloads(t Target) []workload {
 	if t.Kept {
 		texts = append(texts, longHolds(t)...)
 	}
-	texts = slices.Concat(texts, forgetful(t), oneLost(t), freeing(t))
+	texts = slices.Concat(texts, forgetful(t), oneLost(t), freeing(t), withOther(t))
 	if t.Permits > 1 {
 		texts = append(crowd(t.Permits), cancellingCrowd(t)...)
 		for _, text := range [][]string{renewedPermit(t), renewedBeside(), permitTakenBy(t), permitRenewedBy(t), renewsLateBy(t)} {

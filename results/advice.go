@@ -181,7 +181,7 @@ var advices = []advice{
 	{"double-grant", "counted-late", nil, "a client's library counted the lease from an answer that came late: for the service it was over before",
 		"count a lease from before the request that takes or renews it, and give up the lock when it is over by that", "guides/mitigations.md#lost-answer"},
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
-		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
+		"look at what ends the library's watchdog: an error that it does not survive, or the end of another grant", "guides/mitigations.md#not-renewed"},
 	{"double-grant", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},
 	{"double-grant", "", ofPermits, "the service let more clients in than there are permits",
 		"count those who hold a permit and take one in the same step; a permit is free when its own holder gives it back", "guides/mitigations.md#one-step"},
@@ -189,7 +189,7 @@ var advices = []advice{
 		"see in the evidence what came between the two grants: if nothing did, look and take in one step; a release or a downgrade must leave what is still held", "guides/mitigations.md#one-step"},
 
 	{"stale-write", "not-renewed", nil, "the library stopped renewing the lease, and its client wrote when it was over",
-		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
+		"look at what ends the library's watchdog: an error that it does not survive, or the end of another grant", "guides/mitigations.md#not-renewed"},
 	{"stale-write", "no-notice", nil, "the library did not report the loss, and its client wrote",
 		"have the library count the lease, or the session, by the client's own clock, and report the loss when it is over, whether or not the service answers", "guides/mitigations.md#no-notice"},
 	{"stale-write", "lease-outlived", struck(none), "the section was longer than the lease",
@@ -230,7 +230,7 @@ var advices = []advice{
 		"let the lock tell its client of the loss, and fence the resource", "concepts/fencing.md"},
 
 	{"lost-update", "not-renewed", nil, "the library stopped renewing the lease, and its client overwrote what it had not seen",
-		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
+		"look at what ends the library's watchdog: an error that it does not survive, or the end of another grant", "guides/mitigations.md#not-renewed"},
 	{"lost-update", "no-notice", nil, "the library did not report the loss, and its client overwrote what it had not seen",
 		"have the library count the lease, or the session, by the client's own clock, and report the loss when it is over, whether or not the service answers", "guides/mitigations.md#no-notice"},
 	{"lost-update", "lease-outlived", struck(none), "the section was longer than the lease",
@@ -320,7 +320,7 @@ var advices = []advice{
 	{"starvation", "", nil, "others were served again and again while a client waited", "serve waiters in the order in which they came", "guides/mitigations.md#stuck-queue"},
 
 	{"two-holders", "not-renewed", nil, "the library stopped renewing the lease, and its client went on",
-		"look at what ends the library's watchdog: an error that it does not survive, or the end of an earlier grant", "guides/mitigations.md#not-renewed"},
+		"look at what ends the library's watchdog: an error that it does not survive, or the end of another grant", "guides/mitigations.md#not-renewed"},
 	{"two-holders", "no-notice", nil, "the library did not report the loss, and its client went on",
 		"have the library count the lease, or the session, by the client's own clock, and report the loss when it is over, whether or not the service answers", "guides/mitigations.md#no-notice"},
 	{"two-holders", "lease-outlived", struck(none), "the section was longer than the lease",

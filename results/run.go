@@ -26,6 +26,7 @@ type Run struct {
 	// Downgrades: who has it exclusively can go on to share it.
 	Downgrades bool   `json:"downgrades,omitempty"`
 	Cancels    bool   `json:"cancels,omitempty"`    // its client can cancel an acquire that waits
+	Several    bool   `json:"several,omitempty"`    // a client can hold several keys at once
 	OwnLeases  bool   `json:"own_leases,omitempty"` // a client's lease is what this client asked for
 	Emulator   string `json:"emulator,omitempty"`   // what stood in for the service, where something did
 	Runtime    string `json:"runtime"`

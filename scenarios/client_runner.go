@@ -49,6 +49,7 @@ type clientRunner struct {
 	shared  bool              // it shares the lock
 	second  bool              // it is that of the second key
 	former  bool              // it has released the lock since it last asked for it
+	other   bool              // it believes to hold the other key, too
 	expired bool              // and has seen that its lease is over: it changes nothing any more
 	kills   int               // of its process that it knows of
 	refused workloads.Outcome // of its last request, "" if that was granted
@@ -141,10 +142,19 @@ func (c *clientRunner) pointless(m Move) bool {
 	held := c.entries > 0
 	switch m.Do {
 	case history.Acquire:
+		if m.Other {
+			return !c.holds() || c.other
+		}
+		if c.other && !held && m.Second != c.second {
+			return true // it has that one
+		}
 		return c.holds() && (!c.Reentrant || m.Shared || m.Second != c.second)
 	case Wait:
 		return false
 	case history.Release:
+		if m.Other {
+			return !c.other
+		}
 		return held == m.Again || m.Again && !c.former
 	case Work:
 		return !held || c.expired
@@ -166,11 +176,11 @@ func (c *clientRunner) lostIt() bool {
 
 func (c *clientRunner) act(ctx context.Context, m Move) error {
 	act := workloads.Act{Do: m.Do, Mode: m.mode(), Second: m.Second, Span: m.Span.Of(c.scenario.TTL), Cancelled: m.Cancelled}
-	enters := m.Do == history.Acquire && c.holds()
+	enters := m.Do == history.Acquire && c.holds() && !m.Other
 	if enters {
 		act.Mode, act.Second, act.Cancelled = history.Nested, false, false // it enters what it holds
 	}
-	ch, gates, err := c.begin(ctx, m, enters)
+	ch, gates, err := c.begin(ctx, m, enters || m.Other)
 	if err != nil {
 		return err
 	}
@@ -205,11 +215,13 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 		c.lasted(c.client, m.Do, began)
 	}
 	if dead {
-		c.entries, c.expired, c.former = 0, false, false
+		c.drop()
 		_, err := c.died(ctx)
 		return err
 	}
 	switch {
+	case m.Other:
+		c.other = m.Do == history.Acquire && d.Outcome == workloads.Granted
 	case enters:
 		if d.Outcome == workloads.Granted {
 			c.entries++
@@ -235,6 +247,9 @@ func (c *clientRunner) act(ctx context.Context, m Move) error {
 	}
 	return c.reach(ctx, c.at(After, m))
 }
+
+// drop is that the client knows of no grant any more: it was killed.
+func (c *clientRunner) drop() { c.entries, c.expired, c.former, c.other = 0, false, false, false }
 
 // pending is an act that is under way, and what came of it.
 type pending struct {
@@ -284,8 +299,8 @@ func (c *clientRunner) report(m Move, began int64, d workloads.Done, dead bool) 
 	c.tell(Taken{Text: c.client + ": " + m.String(), At: began, Took: time.Duration(c.stage.Now() - began), Outcome: text})
 }
 
-// begin prepares an act. One that enters a lock which the client holds changes nothing of what it holds.
-func (c *clientRunner) begin(ctx context.Context, m Move, enters bool) (*pending, []func(context.Context), error) {
+// begin prepares an act. An acquire beside what the client holds changes nothing of that.
+func (c *clientRunner) begin(ctx context.Context, m Move, beside bool) (*pending, []func(context.Context), error) {
 	gates, err := c.gates(ctx, m)
 	if err != nil {
 		return nil, nil, err
@@ -295,7 +310,7 @@ func (c *clientRunner) begin(ctx context.Context, m Move, enters bool) (*pending
 	defer c.mu.Unlock()
 	s := c.clients[c.client]
 	s.busy, s.last = ch, ch
-	if m.Do == history.Acquire && !enters {
+	if m.Do == history.Acquire && !beside {
 		s.asked, s.granted, s.until, s.waiting, s.lost, s.refusals = 0, 0, 0, false, false, nil
 	}
 	return ch, gates, nil
@@ -311,7 +326,8 @@ func (c *clientRunner) died(ctx context.Context) (bool, error) {
 		if !dead {
 			died := waited || kills != c.kills
 			if died {
-				c.entries, c.expired, c.former, c.kills = 0, false, false, kills
+				c.drop()
+				c.kills = kills
 			}
 			return died, nil
 		}

@@ -25,6 +25,7 @@ type Move struct {
 	Do     string
 	Shared bool // of an acquire: together with others who share the lock
 	Again  bool // of a release: of what the client has released since it last asked for the lock
+	Other  bool // of an acquire or a release: of the key that the client does not hold, beside the one that it holds
 	Second bool // of an acquire: of the second key, whose name begins with that of the first
 	Span   Span // of Work: how long; of an acquire: how long it may wait, 0 for any time; of a renew: for how long it is repeated
 	// Cancelled: the client cancels the acquire when Span is over, see workloads.Act.
@@ -65,6 +66,8 @@ func (m Move) mode() string {
 		return history.Shared
 	case m.Again:
 		return workloads.Again
+	case m.Other:
+		return workloads.Other
 	}
 	return ""
 }
@@ -214,7 +217,7 @@ func (p *parser) move(n *yaml.Node, text string) (m Move, err error) {
 		text, name, m.Cancelled = act, act, w.Cancelled
 	}
 	act, err := workloads.ParseAct(text)
-	if m.Do, m.Shared, m.Again, m.Second = act.Do, act.Mode == history.Shared, act.Mode == workloads.Again, act.Second; act.Mode == history.Nested {
+	if m.Do, m.Shared, m.Again, m.Other, m.Second = act.Do, act.Mode == history.Shared, act.Mode == workloads.Again, act.Mode == workloads.Other, act.Second; act.Mode == history.Nested {
 		err = fmt.Errorf("%q: say acquire: who holds a reentrant lock enters it once more by that", text)
 	}
 	if errors.Is(err, workloads.ErrNoAct) {

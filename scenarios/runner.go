@@ -66,6 +66,7 @@ type clientState struct {
 	acted          int64  // when its latest operation began or ended, but for renewals; 0: none yet
 	asking         bool   // its latest acquire has not ended
 	waiting, lost  bool
+	other          string  // the key that it has, or asks for, beside the one that all else here is about
 	refusals       []int64 // when its latest acquire was made to wait, the latest ones
 	busy, last     *pending
 }
@@ -102,6 +103,9 @@ func (r *Runner) Observe(e history.Event) {
 	if e.F != history.Renew {
 		c.acted = max(c.acted, e.Time)
 	}
+	if c.ofOther(e) {
+		return
+	}
 	if e.F == history.Acquire && e.Mode != history.Nested && e.Mode != history.Downgrade {
 		c.asking = e.Type == history.Invoke
 	}
@@ -133,6 +137,20 @@ func (r *Runner) Observe(e history.Event) {
 	case e.F == history.Lost:
 		c.lost = true
 	}
+}
+
+// ofOther says that an event is about the other key, beside the one that the client holds.
+func (c *clientState) ofOther(e history.Event) bool {
+	if e.F == history.Acquire && e.Type == history.Invoke && c.busy != nil && c.busy.move.Other {
+		c.other = e.Key
+	}
+	if c.other == "" || e.Key != c.other {
+		return false
+	}
+	if e.F == history.Release && e.Type != history.Invoke || e.F == history.Acquire && e.Type != history.Invoke && e.Type != history.OK {
+		c.other = ""
+	}
+	return true
 }
 
 // Waiting takes a client's word that the service made it wait.

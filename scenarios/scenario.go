@@ -203,7 +203,7 @@ func (s *Scenario) Looks() bool {
 
 // Keys is how many keys its clients acquire; 0: as many as any run has.
 func (s *Scenario) Keys() int {
-	second := func(p Program) bool { return slices.ContainsFunc(p, func(m Move) bool { return m.Second }) }
+	second := func(p Program) bool { return slices.ContainsFunc(p, func(m Move) bool { return m.Second || m.Other }) }
 	switch {
 	case s.Run != nil:
 		return s.Run.Keys

@@ -213,6 +213,20 @@ func (s *stage) Act(client, act string) (<-chan workloads.Done, error) {
 			<-paused
 		}
 		time.Sleep(s.takes[client+" "+act])
+		if do, other := strings.CutSuffix(act, " other"); other {
+			outcome := workloads.Did
+			if do == history.Acquire {
+				outcome = workloads.Granted
+			}
+			s.mu.Lock()
+			s.note("%s %s %s", client, act, outcome)
+			s.mu.Unlock()
+			for _, typ := range []history.Type{history.Invoke, history.OK} {
+				s.runner.Observe(history.Event{Process: client, F: do, Type: typ, Key: "other", Grant: client + " other", Time: s.Now()})
+			}
+			done <- workloads.Done{Outcome: outcome}
+			return
+		}
 		if act == enters && s.refuse[client+" "+act] == "" {
 			s.enter(client)
 			done <- workloads.Done{Outcome: workloads.Granted}

@@ -31,13 +31,21 @@ const Again = "again"
 
 const releaseAgain = history.Release + " " + Again
 
+// Other is the mode of an acquire of the other key beside the one that the client holds, and of the release of that.
+const Other = "other"
+
+const (
+	acquireOther = history.Acquire + " " + Other
+	releaseOther = history.Release + " " + Other
+)
+
 // ErrNoAct: a scripted client can do no such thing.
 var ErrNoAct = errors.New("no such act")
 
 // Act is what a scripted client is asked to do.
 type Act struct {
 	Do   string // Check, Held, or the operation
-	Mode string // of an acquire: as history.Event has it; of a release: Again
+	Mode string // of an acquire: as history.Event has it, or Other; of a release: Again or Other
 	// Second: the acquire is for the second key.
 	Second bool
 	// Span is how long an acquire may wait, or for how long the client goes on renewing; 0 for no such time.
@@ -59,12 +67,18 @@ func ParseAct(text string) (Act, error) {
 	}
 	a := Act{Second: second}
 	a.Do, a.Mode, _ = strings.Cut(words, " ")
+	if a.Mode == Other && second {
+		return Act{}, fmt.Errorf("%w: the other key is the one that the client does not hold", ErrNoKey)
+	}
 	if word == nil {
 		return a, nil
 	}
 	a.Cancelled = word.Cancelled
 	if a.Span, err = time.ParseDuration(limit); err != nil || a.Span <= 0 {
 		return Act{}, fmt.Errorf("%q is no length of time", limit)
+	}
+	if a.Mode == Other && a.Cancelled {
+		return Act{}, fmt.Errorf("%w: an acquire of the other key cannot be cancelled", ErrNoAct)
 	}
 	if a.Do != word.Do {
 		return Act{}, fmt.Errorf("only an acquire can be given a limit, as in acquire within 500ms or acquire cancelled after 500ms, and only a renew a time, as in renew for 5s, not %q", words)
@@ -128,5 +142,5 @@ func (a Act) SpanWord() string {
 
 // Acts lists what a program can have a scripted client do, in the order of a critical section.
 func Acts() []string {
-	return []string{history.Acquire, acquireShared, history.Read, Check, history.Write, history.Add, history.Renew, Held, Downgrade, history.Release, releaseAgain}
+	return []string{history.Acquire, acquireShared, acquireOther, history.Read, Check, history.Write, history.Add, history.Renew, Held, Downgrade, history.Release, releaseAgain, releaseOther}
 }

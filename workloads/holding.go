@@ -110,9 +110,14 @@ func (h *holding) do(ctx context.Context, r register.Request) (register.Reply, e
 	return h.c.register.Do(ctx, r)
 }
 
-func (h *holding) release(ctx context.Context) error {
+// unwatch ends watch, and waits for that.
+func (h *holding) unwatch() {
 	h.stop()
 	h.watching.Wait()
+}
+
+func (h *holding) release(ctx context.Context) error {
+	h.unwatch()
 	again := h.released
 	h.released = true
 	h.c.emit(h.event(history.Invoke, history.Release))

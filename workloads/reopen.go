@@ -52,12 +52,15 @@ func (s *script) warm(ctx context.Context, key string) {
 
 // endWithProgram gives up what a program holds that has ended: its client has ended with it.
 func (s *script) endWithProgram() {
-	if s.held == nil {
-		return
-	}
-	select {
-	case <-s.held.grant.Ended:
-		s.end()
-	default:
+	for _, h := range []*holding{s.held, s.other} {
+		if h == nil {
+			continue
+		}
+		select {
+		case <-h.grant.Ended:
+			s.end()
+			return
+		default:
+		}
 	}
 }

@@ -15,13 +15,14 @@ import (
 	"github.com/picklock/picklock/history"
 )
 
-// script is a client that gets its steps from the harness: it holds one of two locks at most once.
-// A reentrant lock it may have entered again since.
+// script is a client that gets its steps from the harness. It holds one of two locks at most once, and beside it the other
+// one. A reentrant lock it may have entered again since.
 type script struct {
 	*client
 	second  bool          // its latest act asks for the second key
 	held    *holding      // what the register hears of
 	former  *holding      // what was released since the last acquire
+	other   *holding      // of the other key, beside held
 	entries []*holding    // of a reentrant lock: those that came after held, the innermost last
 	read    string        // the value that the grant read last
 	timeout time.Duration // of the Config
@@ -65,6 +66,7 @@ var acts = map[string]func(*script, context.Context) (Outcome, error){
 	history.Acquire: func(s *script, ctx context.Context) (Outcome, error) { return s.doAcquire(ctx, "") },
 	acquireShared:   func(s *script, ctx context.Context) (Outcome, error) { return s.doAcquire(ctx, history.Shared) },
 	acquireNested:   (*script).doEnter,
+	acquireOther:    (*script).doAcquireOther,
 	Downgrade:       (*script).doDowngrade,
 	history.Read:    (*script).doRead,
 	history.Write:   func(s *script, ctx context.Context) (Outcome, error) { return s.doWrite(ctx, history.Write) },
@@ -72,6 +74,7 @@ var acts = map[string]func(*script, context.Context) (Outcome, error){
 	history.Renew:   (*script).doRenew,
 	history.Release: (*script).doRelease,
 	releaseAgain:    (*script).doReleaseAgain,
+	releaseOther:    (*script).doReleaseOther,
 	Check:           (*script).doCheck,
 	Held:            (*script).doHeld,
 }
@@ -184,8 +187,7 @@ func (s *script) drop() {
 	}
 	s.back()
 	for _, h := range s.grants() {
-		h.stop()
-		h.watching.Wait()
+		h.unwatch()
 	}
 	s.held, s.entries = nil, nil
 }
@@ -193,11 +195,15 @@ func (s *script) drop() {
 // end gives up what is still held. Closing a lock may end its session and the grant, so another
 // client may be granted it after that.
 func (s *script) end() {
-	if s.held == nil {
-		return
+	var all []*holding
+	if s.held != nil {
+		all = s.grants()
 	}
-	all := s.grants()
 	s.drop()
+	if s.other != nil {
+		s.other.unwatch()
+		all, s.other = append(all, s.other), nil
+	}
 	for _, h := range all {
 		select {
 		case <-h.lost: // it is known already

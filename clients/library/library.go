@@ -22,13 +22,13 @@ type line struct {
 	// folder is what the library's sources are called in its language's folder, and program what
 	// its client is called there: a module, a class, a file. variant, if not "", is the argument
 	// that chooses this lock of several.
-	folder, program, variant                      string
-	library                                       string // as the registry names it
-	version                                       string // the tested one, which its manifest names
-	tools                                         []tool // what its build needs beside the language's
-	cluster, kind                                 string // as in clients.Info
-	fencing, confirms, holds, downgrades, cancels bool
-	ownLeases                                     bool // as in clients.Info
+	folder, program, variant                               string
+	library                                                string // as the registry names it
+	version                                                string // the tested one, which its manifest names
+	tools                                                  []tool // what its build needs beside the language's
+	cluster, kind                                          string // as in clients.Info
+	fencing, confirms, holds, downgrades, cancels, several bool
+	ownLeases                                              bool // as in clients.Info
 	// vague are versions that do not confirm, although others do: their release of a lock that is gone succeeds.
 	vague    *regexp.Regexp
 	minTTL   time.Duration
@@ -57,7 +57,7 @@ func (l line) info(version string) clients.Info {
 	}
 	p := program{line: l, lock: name, version: version}
 	return clients.Info{
-		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms && (l.vague == nil || !l.vague.MatchString(version)), Holds: l.holds, Downgrades: l.downgrades, Cancels: l.cancels, OwnLeases: l.ownLeases, MinTTL: l.minTTL, Options: l.options,
+		Name: name, About: l.about, Cluster: l.cluster, Kind: l.kind, Fencing: l.fencing, Confirms: l.confirms && (l.vague == nil || !l.vague.MatchString(version)), Holds: l.holds, Downgrades: l.downgrades, Cancels: l.cancels, Several: l.several, OwnLeases: l.ownLeases, MinTTL: l.minTTL, Options: l.options,
 		Library: &clients.Library{
 			Language: l.language.name, Name: l.library, Version: version, Promises: l.promises, Cannot: l.cannot,
 			At: func(version string) (clients.Info, error) {
@@ -99,7 +99,7 @@ func (p program) open(ctx context.Context, o clients.Options) (clients.Lock, err
 func (p program) declared(lock clients.Lock, extra map[string]string) error {
 	a := lock.(clients.Declarer).Abilities()
 	want := p.info(p.version)
-	if got := want.With(a); got.Fencing != want.Fencing || got.Kind != want.Kind || got.Confirms != want.Confirms || got.Cancels != want.Cancels || got.Permits(extra) != want.Permits(extra) {
+	if got := want.With(a); got.Fencing != want.Fencing || got.Kind != want.Kind || got.Confirms != want.Confirms || got.Cancels != want.Cancels || got.Several != want.Several || got.Permits(extra) != want.Permits(extra) {
 		return fmt.Errorf("%w: %s: its client declares %q, and the table says otherwise", clients.ErrProgram, p.lock, a.Words())
 	}
 	return nil

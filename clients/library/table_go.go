@@ -21,11 +21,11 @@ func goLines() []line {
 		etcd("go-etcd34", "etcd34", "go.etcd.io/etcd", "0.5.0-alpha.5.0.20200910180754-dd1b699fc489", "https://pkg.go.dev/go.etcd.io/etcd@v0.5.0-alpha.5.0.20200910180754-dd1b699fc489/clientv3/concurrency"), {
 			name: "go-redsync", about: "redsync over independent Redis nodes, on redigo, in a program of its own: in any version",
 			language: goLanguage, folder: "redsync", program: "main", library: "github.com/go-redsync/redsync/v4", version: "4.18.1", cluster: "redlock",
-			cancels: true, ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-redsync/redsync/v4"},
+			cancels: true, several: true, ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/go-redsync/redsync/v4"},
 		}, {
 			name: "go-dynamolock", about: "dynamolock on DynamoDB with its heartbeats, in a program of its own: in any version; its session monitor's call is the loss",
 			language: goLanguage, folder: "dynamolock", program: "main", library: "cirello.io/dynamolock/v2", version: "2.1.0", cluster: "dynamodb",
-			confirms: true, cancels: true, ownLeases: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/cirello.io/dynamolock/v2"},
+			confirms: true, cancels: true, several: true, ownLeases: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/cirello.io/dynamolock/v2"},
 		}, {
 			name: "go-client-go", about: "client-go's leader election on a Lease, with ReleaseOnCancel, in a program of its own: in any version; one more than leaseTransitions is the token",
 			language: goLanguage, folder: "client-go", program: "main", library: "k8s.io/client-go", version: "0.37.2", cluster: "kubernetes",
@@ -41,7 +41,7 @@ func goLines() []line {
 		}, {
 			name: "go-redislock", about: "redislock on one Redis, in a program of its own: in any version",
 			language: goLanguage, folder: "redislock", program: "main", library: "github.com/bsm/redislock", version: "0.9.4", cluster: "redis",
-			cancels: true, ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/bsm/redislock@v0.9.4"},
+			cancels: true, several: true, ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://pkg.go.dev/github.com/bsm/redislock@v0.9.4"},
 		}, {
 			name: "go-gocron-redis", about: "gocron-redis-lock, the locker of gocron's jobs: redsync on one Redis",
 			language: goLanguage, folder: "gocron-redis-lock", program: "main", library: "github.com/go-co-op/gocron-redis-lock/v2", version: "2.1.0", cluster: "redis",
@@ -53,10 +53,10 @@ func goLines() []line {
 		}, {
 			name: "go-rueidislock", about: "rueidislock on one Redis, in a program of its own: in any version of rueidis; the end of the grant's context is the loss",
 			language: goLanguage, folder: "rueidislock", program: "main", library: "github.com/redis/rueidis", version: "1.0.79", cluster: "redis",
-			cancels: true, minTTL: 50 * time.Millisecond, promises: []string{"https://github.com/redis/rueidis/tree/v1.0.79/rueidislock#readme"},
+			cancels: true, several: true, minTTL: 50 * time.Millisecond, promises: []string{"https://github.com/redis/rueidis/tree/v1.0.79/rueidislock#readme"},
 		}, {
 			name: "go-consul", about: "Consul's api.Lock on a session of its own, in a program of its own: in any version; its channel is the loss",
 			language: goLanguage, folder: "consul", program: "main", library: "github.com/hashicorp/consul/api", version: "1.34.5", cluster: "consul",
-			cancels: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/github.com/hashicorp/consul/api@v1.34.5#Lock.Lock"},
+			cancels: true, several: true, minTTL: time.Second, promises: []string{"https://pkg.go.dev/github.com/hashicorp/consul/api@v1.34.5#Lock.Lock"},
 		}}
 }

@@ -31,7 +31,7 @@ func javaLines() []line {
 	}
 	redisson := line{
 		language: javaLanguage, folder: "redisson", program: "RedissonLocks", library: "org.redisson:redisson", version: "4.7.0", cluster: "redis",
-		confirms: true, vague: regexp.MustCompile(`^([12]|3\.([0-9]|10))\.`), holds: true, cancels: true, minTTL: time.Second, promises: []string{redissonDocs},
+		confirms: true, vague: regexp.MustCompile(`^([12]|3\.([0-9]|10))\.`), holds: true, cancels: true, several: true, minTTL: time.Second, promises: []string{redissonDocs},
 		cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonLock.tryLock)"},
 		options: []clients.Option{{
 			Name: "watchdog", About: "no lease is given, and the library renews the lock for as long as its process lives; no: the lease is --ttl; alternate: so it is for a client's first grant of a key, its third and so on",
@@ -57,7 +57,7 @@ func javaLines() []line {
 	fair.confirms = false
 	semaphore := of("redisson-semaphore", "semaphore", "RPermitExpirableSemaphore on one Redis: permits with a lease")
 	semaphore.ownLeases = true
-	semaphore.kind, semaphore.holds, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption(), wait, besideOption, scaledTimeouts}
+	semaphore.kind, semaphore.holds, semaphore.several, semaphore.options = clients.Semaphore, false, false, []clients.Option{clients.PermitsOption(), wait, besideOption, scaledTimeouts}
 	several := func(name, variant, about string) line {
 		l := of(name, variant, about)
 		l.cluster, l.holds = "redlock", false
@@ -89,19 +89,19 @@ func curatorLines() []line {
 		return line{
 			name: name, variant: variant, about: "Apache Curator's " + about,
 			language: javaLanguage, folder: "curator", program: "CuratorLocks", library: "org.apache.curator:curator-recipes", version: "5.9.0", cluster: "zookeeper",
-			cancels: true, minTTL: 400 * time.Millisecond, promises: []string{"https://curator.apache.org/docs/recipes-shared-reentrant-lock", "https://curator.apache.org/docs/errors"},
+			cancels: true, several: true, minTTL: 400 * time.Millisecond, promises: []string{"https://curator.apache.org/docs/recipes-shared-reentrant-lock", "https://curator.apache.org/docs/errors"},
 			options: []clients.Option{listenerOption(), besideOption, scaledTimeouts},
 		}
 	}
 	rw := of("curator-rw", "rw", "InterProcessReadWriteLock on ZooKeeper")
 	rw.kind, rw.downgrades = clients.ReadWrite, true
 	semaphore := of("curator-semaphore", "semaphore", "InterProcessSemaphoreV2 on ZooKeeper")
-	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption(), listenerOption(), besideOption, scaledTimeouts}
+	semaphore.kind, semaphore.several, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption(), listenerOption(), besideOption, scaledTimeouts}
 	multi := of("curator-multi", "multi", "InterProcessMultiLock over two mutexes on ZooKeeper, of which it needs both")
 	multi.promises = append(slices.Clip(multi.promises), "https://curator.apache.org/docs/recipes-multi-shared-lock")
 	election := func(name, variant, about, page string) line {
 		l := of(name, variant, about)
-		l.program, l.options = "CuratorElections", []clients.Option{scaledTimeouts}
+		l.program, l.several, l.options = "CuratorElections", false, []clients.Option{scaledTimeouts}
 		l.promises = []string{"https://curator.apache.org/docs/" + page, "https://curator.apache.org/docs/errors"}
 		return l
 	}
@@ -135,7 +135,7 @@ func registryLines() []line {
 		return line{
 			name: name, about: "Spring Integration's " + about,
 			language: javaLanguage, folder: "spring-integration", program: program, library: "org.springframework.integration:spring-integration-" + service, version: "7.1.2", cluster: cluster,
-			confirms: true, cancels: true, minTTL: 100 * time.Millisecond,
+			confirms: true, cancels: true, several: true, minTTL: 100 * time.Millisecond,
 			promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/" + service + ".html"},
 		}
 	}
@@ -168,7 +168,7 @@ func registryLines() []line {
 		{
 			name: "spring-zookeeper", about: "Spring Integration's ZookeeperLockRegistry on ZooKeeper: Curator's InterProcessMutex",
 			language: javaLanguage, folder: "spring-zookeeper", program: "ZookeeperLocks", library: "org.springframework.integration:spring-integration-zookeeper", version: "6.5.1", cluster: "zookeeper",
-			cancels: true, minTTL: 400 * time.Millisecond, promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/zookeeper.html"},
+			cancels: true, several: true, minTTL: 400 * time.Millisecond, promises: []string{"https://docs.spring.io/spring-integration/reference/distributed-locks.html", "https://docs.spring.io/spring-integration/reference/zookeeper.html"},
 		},
 		{
 			name: "fabric8", about: "fabric8's LeaderElector on a Kubernetes Lease, which it renews, in whole seconds",
@@ -202,7 +202,7 @@ func registryLines() []line {
 		{
 			name: "jetcd", about: "jetcd's Lock on etcd, under a lease that the library keeps alive, in whole seconds",
 			language: javaLanguage, folder: "jetcd", program: "JetcdLocks", library: "io.etcd:jetcd-core", version: "0.8.7", cluster: "etcd",
-			cancels: true, minTTL: time.Second, promises: []string{"https://javadoc.io/doc/io.etcd/jetcd-core/0.8.7/io/etcd/jetcd/Lock.html"},
+			cancels: true, several: true, minTTL: time.Second, promises: []string{"https://javadoc.io/doc/io.etcd/jetcd-core/0.8.7/io/etcd/jetcd/Lock.html"},
 		},
 	}
 }

@@ -15,17 +15,17 @@ func nodeLines() []line {
 		return line{
 			name: name, variant: variant, about: "redis-semaphore's " + about,
 			language: nodeLanguage, folder: "redis-semaphore", program: "locks", library: "redis-semaphore", version: "5.8.0", cluster: cluster,
-			ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redis-semaphore"},
+			several: true, ownLeases: true, minTTL: 100 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redis-semaphore"},
 			cannot: map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (Date.now)"},
 		}
 	}
 	semaphore := semaphores("node-redis-semaphore", "semaphore", "redis", "Semaphore on one Redis, which it refreshes")
-	semaphore.kind, semaphore.options = clients.Semaphore, []clients.Option{clients.PermitsOption()}
+	semaphore.kind, semaphore.several, semaphore.options = clients.Semaphore, false, []clients.Option{clients.PermitsOption()}
 	return append(moreNodeLines(), semaphore, semaphores("node-redis-semaphore-mutex", "mutex", "redis", "Mutex on one Redis, which it refreshes"),
 		semaphores("node-redis-semaphore-redlock", "redlock", "redlock", "RedlockMutex over independent Redis nodes, which it refreshes"), line{
 			name: "node-redlock", about: "node-redlock over independent Redis nodes, all defaults but how often it tries",
 			language: nodeLanguage, folder: "redlock", program: "redlock", library: "redlock", version: "5.0.0-beta.2", cluster: "redlock",
-			ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock/v/5.0.0-beta.2"},
+			several: true, ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock/v/5.0.0-beta.2"},
 			options: []clients.Option{
 				setting("retryCount", "how often it tries again", "what the wait has time for"),
 				setting("retryDelay", "milliseconds between two tries", "200"),
@@ -40,7 +40,7 @@ func moreNodeLines() []line {
 		return line{
 			name: name, variant: variant, about: "redlock-universal's " + about,
 			language: nodeLanguage, folder: "redlock-universal", program: "locks", library: "redlock-universal", version: "0.8.5", cluster: cluster,
-			confirms: variant == "simple", ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock-universal/v/0.8.5"},
+			confirms: variant == "simple", several: true, ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/redlock-universal/v/0.8.5"},
 		}
 	}
 	return []line{{
@@ -52,7 +52,7 @@ func moreNodeLines() []line {
 		universal("node-redlock-universal-redlock", "redlock", "redlock", "Redlock over independent Redis nodes, all defaults but how often it tries"), {
 			name: "node-ioredis-lock", about: "@microfleet/ioredis-lock on one Redis, all defaults but how often it tries",
 			language: nodeLanguage, folder: "ioredis-lock", program: "lock", library: "@microfleet/ioredis-lock", version: "6.0.1", cluster: "redis",
-			confirms: true, ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/@microfleet/ioredis-lock/v/6.0.1"},
+			confirms: true, several: true, ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://www.npmjs.com/package/@microfleet/ioredis-lock/v/6.0.1"},
 		}, {
 			name: "node-simple-redis-mutex", about: "simple-redis-mutex on one Redis, all defaults but how often it polls; its fencing token",
 			language: nodeLanguage, folder: "simple-redis-mutex", program: "lock", library: "simple-redis-mutex", version: "3.0.0", cluster: "redis",
@@ -77,7 +77,7 @@ func moreNodeLines() []line {
 		}, {
 			name: "node-etcd3", about: "etcd3's Lock: a key under a lease that the library keeps alive, in whole seconds",
 			language: nodeLanguage, folder: "etcd3", program: "lock", library: "etcd3", version: "1.1.2", cluster: "etcd",
-			minTTL: time.Second, promises: []string{"https://microsoft.github.io/etcd3/classes/lock.html"},
+			several: true, minTTL: time.Second, promises: []string{"https://microsoft.github.io/etcd3/classes/lock.html"},
 		}, {
 			name: "node-etcd3-election", about: "etcd3's Election: who leads holds the lock, by a key under a lease that the library keeps alive, in whole seconds",
 			language: nodeLanguage, folder: "etcd3", program: "election", library: "etcd3", version: "1.1.2", cluster: "etcd",

@@ -20,11 +20,11 @@ func redisPythonLines() []line {
 	return []line{asyncio, {
 		name: "python-redis-lock", about: "python-redis-lock's Lock on one Redis: an expiry in whole seconds, no auto_renewal",
 		language: pythonLanguage, folder: "python_redis_lock", program: "python_redis_lock", library: "python-redis-lock", version: "4.0.1", cluster: "redis",
-		confirms: true, ownLeases: true, minTTL: time.Second, promises: []string{"https://python-redis-lock.readthedocs.io/en/latest/readme.html"},
+		confirms: true, several: true, ownLeases: true, minTTL: time.Second, promises: []string{"https://python-redis-lock.readthedocs.io/en/latest/readme.html"},
 	}, {
 		name: "redis-py", about: "redis-py's Lock on one Redis, all defaults but the timeout",
 		language: pythonLanguage, folder: "redis_py", program: "redis_py", library: "redis", version: "8.1.0", cluster: "redis",
-		confirms: true, holds: true, ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
+		confirms: true, holds: true, several: true, ownLeases: true, minTTL: 10 * time.Millisecond, promises: []string{"https://redis.readthedocs.io/en/stable/lock.html"},
 		options: []clients.Option{
 			{Name: "sleep", About: "seconds between two tries", Default: "0.1", Check: number},
 			{Name: "socket_timeout", About: "seconds until a command that was not answered is given up", Default: "the library's", Check: number},

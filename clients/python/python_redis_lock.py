@@ -18,7 +18,7 @@ class Lock:
         self.expire, self.held = max(1, ttl_ms // 1000), {}
         host, port = servers[0].rsplit(":", 1)
         self.client = redis.Redis(host, int(port))
-        return {"lease": True, "renew": True, "confirms": True, **picklock.loaded("python-redis-lock")}
+        return {"lease": True, "renew": True, "confirms": True, "several": True, **picklock.loaded("python-redis-lock")}
 
     def lease(self, since):
         return {"lease_ms": self.expire * 1000, "since_ns": since}

@@ -38,7 +38,7 @@ class Lock:
         host, port = servers[0].rsplit(":", 1)
         self.client = redis.Redis(host, int(port), **settings)
         self.client.connection_pool.connection_class = Sending
-        return {"lease": True, "renew": True, "confirms": True, "holds": True, **picklock.loaded("redis")}
+        return {"lease": True, "renew": True, "confirms": True, "holds": True, "several": True, **picklock.loaded("redis")}
 
     def acquire(self, key, timeout_ms, shared):
         lock = Noting(self.client, key, timeout=self.ttl / 1000, sleep=self.sleep, blocking_timeout=timeout_ms / 1000)

@@ -90,10 +90,10 @@ func describe(info clients.Info, declared *clients.Abilities, extra map[string]s
 		if declared.Lease != nil {
 			lease = word[*declared.Lease]
 		}
-		rows = append(rows, [2]string{"lease", lease}, [2]string{"renew", word[declared.Renew]}, [2]string{"watchdog", word[declared.Watchdog]}, [2]string{"notifies", word[declared.Notifies]}, [2]string{"holds", word[declared.Holds]}, [2]string{"downgrades", word[declared.Downgrades]}, [2]string{"cancels", word[declared.Cancels]}, [2]string{"own_leases", word[declared.OwnLeases]}, [2]string{"lingers", word[declared.Lingers]}, [2]string{"reopens", word[declared.Reopens]})
+		rows = append(rows, [2]string{"lease", lease}, [2]string{"renew", word[declared.Renew]}, [2]string{"watchdog", word[declared.Watchdog]}, [2]string{"notifies", word[declared.Notifies]}, [2]string{"holds", word[declared.Holds]}, [2]string{"downgrades", word[declared.Downgrades]}, [2]string{"cancels", word[declared.Cancels]}, [2]string{"several", word[declared.Several]}, [2]string{"own_leases", word[declared.OwnLeases]}, [2]string{"lingers", word[declared.Lingers]}, [2]string{"reopens", word[declared.Reopens]})
 	}
 	if declared == nil {
-		rows = append(rows, [2]string{"holds", word[info.Holds]}, [2]string{"downgrades", word[info.Downgrades]}, [2]string{"cancels", word[info.Cancels]}, [2]string{"watchdog", word[info.Watchdog]}, [2]string{"notifies", word[info.Notifies]}, [2]string{"own_leases", word[info.OwnLeases]}, [2]string{"lingers", word[info.Lingers]})
+		rows = append(rows, [2]string{"holds", word[info.Holds]}, [2]string{"downgrades", word[info.Downgrades]}, [2]string{"cancels", word[info.Cancels]}, [2]string{"several", word[info.Several]}, [2]string{"watchdog", word[info.Watchdog]}, [2]string{"notifies", word[info.Notifies]}, [2]string{"own_leases", word[info.OwnLeases]}, [2]string{"lingers", word[info.Lingers]})
 	}
 	return printTable("ABILITY\t"+info.Name, len(rows), func(i int) string { return rows[i][0] + "\t" + rows[i][1] })
 }

@@ -133,7 +133,7 @@ func lockOptionFlag(f *pflag.FlagSet, options *[]string) {
 
 // abilityFlag adds --ability, which every command has that runs an exec lock.
 func abilityFlag(f *pflag.FlagSet, abilities *[]string) {
-	f.StringArrayVar(abilities, "ability", nil, "NAME=VALUE: what an exec lock can do, over what its program declares: tokens, lease, renew, watchdog, notifies, confirms, holds, downgrades, cancels, own_leases or lingers with yes or no, kind, permits; may be given several times")
+	f.StringArrayVar(abilities, "ability", nil, "NAME=VALUE: what an exec lock can do, over what its program declares: tokens, lease, renew, watchdog, notifies, confirms, holds, downgrades, cancels, several, own_leases or lingers with yes or no, kind, permits; may be given several times")
 }
 
 // knownRuntime says what is wrong with the flags that choose the runtime.

@@ -74,6 +74,9 @@ var mistakes = map[string]map[string]string{
 	"cancels-never":              {"cancel": "was cancelled after 500ms, and answered"},
 	"cancels-as-time-out":        {"cancel": `"error": "timeout"`},
 	"cancels-and-keeps":          {"cancel": "another client could not have the lock"},
+	"several":                    {}, // right, and can hold two keys at once
+	"several-refuses":            {"several": "did not acquire another one that is free"},
+	"several-forgets":            {"several": "released the first, and did not release the other"},
 	"reopens":                    {}, // right, and can be opened once more
 	"reopens-once":               {"reopen": "it refused to be opened once more"},
 	"reopens-otherwise":          {"reopen": "it declares something else"},
@@ -102,7 +105,7 @@ var mistakes = map[string]map[string]string{
 
 // cannot are the checks that a program which is right has nothing for: where a lease never ends, no other
 // client's grant comes in between.
-var cannot = map[string][]string{"": {"watchdog", "reopen", "cancel"}, "watchdog": {"confirms", "reopen", "cancel"}, "reopens": {"confirms", "watchdog", "cancel"}, "cancels": {"watchdog", "reopen"}}
+var cannot = map[string][]string{"": {"watchdog", "reopen", "cancel", "several"}, "watchdog": {"confirms", "reopen", "cancel", "several"}, "reopens": {"confirms", "watchdog", "cancel", "several"}, "cancels": {"watchdog", "reopen", "several"}, "several": {"watchdog", "reopen", "cancel"}}
 
 // python is a command for Python as it is installed, without what starts slowly around it.
 func python(t *testing.T) string {

@@ -30,6 +30,7 @@ var checks = []check{
 	{"confirms", "a release by one whose lock another has got is not confirmed", []string{"declares", "release"}, confirms},
 	{"holds", "it says that it holds what it has, and does not say so of what another has got", []string{"declares", "acquire"}, holds},
 	{"reopen", "opened once more, it begins anew, and drops what it held", []string{"declares", "release"}, reopens},
+	{"several", "holding two keys, it gives each back alone", []string{"declares", "release"}, severalKeys},
 	{"unknown", "an op that it does not know is answered", []string{"open"}, answersUnknown},
 	{"close", "ends when it is asked to", []string{"open"}, closes},
 	{"stdin", "ends when its standard input does", []string{"open"}, endsWithInput},

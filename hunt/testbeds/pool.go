@@ -107,7 +107,7 @@ func (o *Options) Target(ctx context.Context, info clients.Info) (hunt.Target, e
 	t := hunt.Target{Lock: info.Name, Fencing: s.Fencing, TTL: s.TTL, Leases: leases, IgnoreLost: s.IgnoreLost, Extra: o.Extra, Holds: able.Holds, Permits: able.Permits(o.Extra)}
 	t.Other, t.Unrenewed = able.Other(o.Extra)
 	t.Mixed = able.MixedOf(hunt.FirstClient, o.Extra)
-	t.Reentrant, t.Shared, t.Downgrades, t.Cancels = able.Kind == clients.Reentrant, able.Kind == clients.ReadWrite, able.Downgrades, able.Cancels
+	t.Reentrant, t.Shared, t.Downgrades, t.Cancels, t.Several = able.Kind == clients.Reentrant, able.Kind == clients.ReadWrite, able.Downgrades, able.Cancels, able.Several
 	if s.Cluster != info.Cluster {
 		t.Cluster = s.Cluster
 	}

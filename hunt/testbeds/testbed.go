@@ -111,7 +111,7 @@ func (l *testbed) Run(ctx context.Context, s *scenarios.Scenario) (*hunt.Outcome
 	l.versions = p.Run.Versions
 	l.mu.Unlock()
 	return &hunt.Outcome{Verdict: p.Verdict, Events: p.Events, Counts: p.Counts, Discarded: p.Discarded, Instead: p.Instead, FailedFault: p.FailedFault, Unsupported: p.Unsupported, Cannot: p.Cannot, Busy: p.Busy, Lease: p.Run.Lease, Took: p.Took, Setup: p.Setup,
-		Reentrant: p.Run.Kind == clients.Reentrant, Shared: p.Run.Kind == clients.ReadWrite, Downgrades: p.Run.Downgrades, Cancels: p.Run.Cancels, Mixed: clients.Info{OwnLeases: p.Run.OwnLeases}.MixedOf(hunt.FirstClient, l.config.Extra), Permits: p.Run.Permits}, nil
+		Reentrant: p.Run.Kind == clients.Reentrant, Shared: p.Run.Kind == clients.ReadWrite, Downgrades: p.Run.Downgrades, Cancels: p.Run.Cancels, Several: p.Run.Several, Mixed: clients.Info{OwnLeases: p.Run.OwnLeases}.MixedOf(hunt.FirstClient, l.config.Extra), Permits: p.Run.Permits}, nil
 }
 
 func (l *testbed) count() int {

@@ -46,7 +46,7 @@ func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 	for _, c := range o.Client { // c1, c2, ... use one server each, as they would the agent of their machine
 		l.at += int(c)
 	}
-	return adapter.Loaded(adapter.Abilities{"lease": false, "notifies": true}, "github.com/hashicorp/consul/api"), nil
+	return adapter.Loaded(adapter.Abilities{"lease": false, "notifies": true, "several": true}, "github.com/hashicorp/consul/api"), nil
 }
 
 // Acquire goes to the next server after an error, until the wait ends. A write without an answer leaves it open what

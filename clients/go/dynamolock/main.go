@@ -66,7 +66,7 @@ func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 	}
 	// The session monitor is called when the lock enters its danger zone, before the lease is over
 	// (https://pkg.go.dev/cirello.io/dynamolock/v2#WithSessionMonitor).
-	return adapter.Loaded(adapter.Abilities{"lease": true, "watchdog": true, "notifies": true, "confirms": true}, "cirello.io/dynamolock/v2"), nil
+	return adapter.Loaded(adapter.Abilities{"lease": true, "watchdog": true, "several": true, "notifies": true, "confirms": true}, "cirello.io/dynamolock/v2"), nil
 }
 
 // renew opens a client of the library. What the one before it still waits for cannot touch its locks.

@@ -42,7 +42,7 @@ func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 		return &wire{c, &l.sent}, nil
 	}
 	l.client = redislock.New(redis.NewClient(settings))
-	return adapter.Loaded(adapter.Abilities{"lease": true, "renew": true}, "github.com/bsm/redislock"), nil
+	return adapter.Loaded(adapter.Abilities{"lease": true, "renew": true, "several": true}, "github.com/bsm/redislock"), nil
 }
 
 func (l *lock) Acquire(ctx context.Context, key string) (*adapter.Grant, error) {

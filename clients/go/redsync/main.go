@@ -44,7 +44,7 @@ func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 		all = append(all, redigo.NewPool(&redis.Pool{MaxIdle: 3, DialContext: dial}))
 	}
 	l.sync = redsync.New(all...)
-	return adapter.Loaded(adapter.Abilities{"lease": true, "renew": true}, "github.com/go-redsync/redsync/v4"), nil
+	return adapter.Loaded(adapter.Abilities{"lease": true, "renew": true, "several": true}, "github.com/go-redsync/redsync/v4"), nil
 }
 
 // Acquire tries until the wait ends. Without a majority nobody holds the lock.

@@ -41,7 +41,7 @@ type grant struct {
 func (l *lock) Open(o adapter.Open) (adapter.Abilities, error) {
 	l.held = map[string]*grant{}
 	l.options = rueidislock.LockerOption{ClientOption: rueidis.ClientOption{InitAddress: o.Servers}, KeyValidity: o.TTL}
-	return adapter.Loaded(adapter.Abilities{"lease": false, "notifies": true}, "github.com/redis/rueidis"), nil
+	return adapter.Loaded(adapter.Abilities{"lease": false, "notifies": true, "several": true}, "github.com/redis/rueidis"), nil
 }
 
 // Acquire connects first: the library does so only when a locker is made.

@@ -65,6 +65,7 @@ public class CuratorLocks extends Adapter implements AutoCloseable {
         abilities.put("lease", false);
         abilities.put("cancels", true);
         abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
+        abilities.put("several", !type.equals("semaphore"));
         if (type.equals("semaphore")) abilities.put("permits", permits);
         if (type.equals("rw")) abilities.put("downgrades", true);
         return loaded(abilities, "org.apache.curator", "curator-recipes");

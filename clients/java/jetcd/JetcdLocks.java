@@ -39,6 +39,7 @@ public class JetcdLocks extends Adapter implements AutoCloseable {
         abilities.put("lease", false);
         abilities.put("watchdog", true);
         abilities.put("cancels", true);
+        abilities.put("several", true);
         return loaded(abilities, "io.etcd", "jetcd-core", Client.class);
     }
 

@@ -114,6 +114,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         abilities.put("confirms", !List.of("redlock", "fair").contains(type));
         abilities.put("holds", !type.equals("rw") && !type.equals("semaphore") && !several());
         abilities.put("kind", type.equals("rw") || type.equals("semaphore") ? type : "mutex");
+        abilities.put("several", !type.equals("semaphore"));
         if (type.equals("semaphore")) abilities.put("permits", permits);
         if (type.equals("rw")) abilities.put("downgrades", true);
         Map<String, Object> all = loaded(abilities, "org.redisson", "redisson");

@@ -41,6 +41,7 @@ abstract class RegistryLocks extends Adapter implements AutoCloseable {
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", true);
         abilities.put("cancels", true);
+        abilities.put("several", true);
         abilities.put("renew", renewal() != null);
         abilities.put("confirms", confirms());
         return loaded(abilities, "org.springframework.integration", artifact, registry.getClass());

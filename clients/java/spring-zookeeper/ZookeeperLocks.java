@@ -32,6 +32,7 @@ public class ZookeeperLocks extends Adapter implements AutoCloseable {
         Map<String, Object> abilities = new LinkedHashMap<>();
         abilities.put("lease", false);
         abilities.put("cancels", true);
+        abilities.put("several", true);
         return loaded(abilities, "org.springframework.integration", "spring-integration-zookeeper", registry.getClass());
     }
 

@@ -15,7 +15,7 @@ let client, seconds;
 function open(servers, name, ttlMs) {
   seconds = Math.max(1, Math.ceil(ttlMs / 1000)); // it counts in whole ones
   client = new Etcd3({ hosts: servers.map((server) => 'http://' + server) });
-  return { lease: false, watchdog: true, ...loaded('etcd3', import.meta.url) };
+  return { lease: false, watchdog: true, several: true, ...loaded('etcd3', import.meta.url) };
 }
 
 async function acquire(key, timeoutMs) {

@@ -18,7 +18,7 @@ function open(servers, client, ttlMs) {
   const at = servers[0].lastIndexOf(':');
   redis = new Redis(Number(servers[0].slice(at + 1)), servers[0].slice(0, at));
   redis.on('error', () => {}); // it connects again by itself
-  return { lease: true, renew: true, confirms: true, ...loaded('@microfleet/ioredis-lock', import.meta.url) };
+  return { lease: true, renew: true, several: true, confirms: true, ...loaded('@microfleet/ioredis-lock', import.meta.url) };
 }
 
 async function acquire(key, timeoutMs) {

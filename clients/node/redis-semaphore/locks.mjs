@@ -40,7 +40,7 @@ function open(servers, client, ttlMs, options) {
     return redis;
   });
   const kind = type === 'semaphore' ? { kind: type, permits } : {};
-  return { lease: true, watchdog: true, ...kind, ...loaded('redis-semaphore', import.meta.url) };
+  return { lease: true, watchdog: true, several: type !== 'semaphore', ...kind, ...loaded('redis-semaphore', import.meta.url) };
 }
 
 async function acquire(key, timeoutMs) {

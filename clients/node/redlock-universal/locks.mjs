@@ -34,7 +34,7 @@ function open(servers, client, ttlMs) {
     return redis;
   });
   adapters = clients.map((redis) => new Noting(redis));
-  return { lease: true, renew: true, confirms: simple, ...loaded('redlock-universal', import.meta.url) };
+  return { lease: true, renew: true, several: true, confirms: simple, ...loaded('redlock-universal', import.meta.url) };
 }
 
 async function acquire(key, timeoutMs) {

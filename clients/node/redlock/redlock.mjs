@@ -28,7 +28,7 @@ function open(servers, client, ttlMs, options) {
   redlock.on?.('error', () => {}); // of version 4: what failed on one of the servers
   const drift = Math.round((settings.driftFactor ?? redlock.settings?.driftFactor ?? redlock.driftFactor) * ttl) + 2; // as the library counts it
   lease = ttl - drift;
-  return { lease: true, renew: true, ...loaded('redlock', import.meta.url) };
+  return { lease: true, renew: true, several: true, ...loaded('redlock', import.meta.url) };
 }
 
 // What the library promises is lock.expiration, on the wall clock. A lock that it returns after that

@@ -66,7 +66,7 @@ def acquire(key, timeout_ms, cancel_ms):
 
     while True:
         since = now()
-        token = change(key, step)
+        token = None if wrong("several-refuses") and held and key not in held else change(key, step)
         if token:
             held[key] = token
             began[key] = time.monotonic()
@@ -147,8 +147,10 @@ def release(key):
             of["owner"] = ""
         return True
 
-    forgot = wrong("watchdog-forgets") and time.monotonic() - began[key] > ttl / 1000
+    forgot = wrong("several-forgets") and key not in held or wrong("watchdog-forgets") and time.monotonic() - began[key] > ttl / 1000
     done = not wrong("refuses-release") and not forgot and change(key, step)
+    if wrong("several-forgets"):
+        held.clear()
     return {"ok": True} if done else {"ok": False, "error": "not held", "definite": True}
 
 
@@ -168,6 +170,8 @@ def open_lock(request):
             held.clear()
     if MISTAKE.startswith("cancels"):
         said["cancels"] = True
+    if MISTAKE.startswith("several"):
+        said["several"] = True
     if MISTAKE.startswith("watchdog"):
         said["watchdog"] = True
     if wrong("kind"):

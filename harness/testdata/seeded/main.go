@@ -97,6 +97,7 @@ type abilities struct {
 
 	Downgrades bool `json:"downgrades,omitempty"`
 	Cancels    bool `json:"cancels,omitempty"`
+	Several    bool `json:"several,omitempty"`
 	OwnLeases  bool `json:"own_leases,omitempty"`
 }
 
