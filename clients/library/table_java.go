@@ -60,7 +60,7 @@ func javaLines() []line {
 	semaphore.kind, semaphore.holds, semaphore.several, semaphore.options = clients.Semaphore, false, false, []clients.Option{clients.PermitsOption(), wait, besideOption, scaledTimeouts}
 	several := func(name, variant, about string) line {
 		l := of(name, variant, about)
-		l.cluster, l.holds = "redlock", false
+		l.cluster, l.holds, l.cancels = "redlock", false, false
 		l.cannot = map[string]string{"clock": "how long an acquire waits, it measures on the wall clock (System.currentTimeMillis in RedissonMultiLock.tryLock)"}
 		l.options = slices.Clone(redisson.options)
 		l.options[slices.IndexFunc(l.options, func(o clients.Option) bool { return o.Name == wait.Name })] = clients.Option{

@@ -109,7 +109,7 @@ public class RedissonLocks extends Adapter implements AutoCloseable {
         abilities.put("tokens", type.equals("fenced"));
         if (!alternate) abilities.put("lease", !watchdog);
         abilities.put("watchdog", watchdog);
-        abilities.put("cancels", true);
+        abilities.put("cancels", !several()); // an interrupt ends the wait for one of its locks, and it goes on to the next
         // The release compares the owner. That of fair succeeds, too, if nobody holds the lock.
         abilities.put("confirms", !List.of("redlock", "fair").contains(type));
         abilities.put("holds", !type.equals("rw") && !type.equals("semaphore") && !several());
