@@ -55,6 +55,11 @@ func endpointFlags(c *cobra.Command, cluster *string) {
 		if f.Changed("endpoint") && !strings.HasPrefix(*cluster, compose.EndpointPrefix) {
 			return usage(errors.New("either --endpoint or --cluster: servers run already, or they are started"))
 		}
+		for _, name := range []string{"clean-as", "i-own-this-service"} {
+			if f.Changed(name) && started(cmd, *cluster) {
+				return usage(fmt.Errorf("--%s is for servers that run already: name them with --endpoint. Those of this command, picklock starts", name))
+			}
+		}
 		for _, name := range []string{"lock", "locks"} {
 			if l := f.Lookup(name); l != nil {
 				if err := fetchLogins(cmd.Context(), l.Value.String(), *cluster); err != nil {
@@ -67,6 +72,15 @@ func endpointFlags(c *cobra.Command, cluster *string) {
 		}
 		return nil
 	}
+}
+
+// started says that picklock starts the servers of a cluster itself. A scenario may name one of its own.
+func started(cmd *cobra.Command, cluster string) bool {
+	if cluster == "" {
+		return cmd.Parent() == nil || cmd.Parent().Name() != "scenario"
+	}
+	def, err := compose.Load(cmd.Context(), cluster)
+	return err == nil && len(def.External()) == 0 // what is wrong with it is reported where it is used
 }
 
 // fetchLogins gets what clients of these locks come with and cannot get from where they are
