@@ -84,7 +84,7 @@ func (c *earlyCase) describe() {
 			newer.process, newer.wasGranted(), format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim(), others)
 		c.refs = append(c.refs, coverEvidence(c.earlyPair)...)
 	case c.renewed:
-		cause, what, unsure := newer.renewedEarly(c.from)
+		cause, what, unsure := newer.renewedEarly(older, c.from)
 		c.a.Cause = cause
 		c.a.Explanation = fmt.Sprintf("%s by %s, %s", what, format.Instant(c.from), c.while())
 		c.refs = append(append(older.evidenceAt(c.from), newer.evidenceAt(c.from)...), unsure...)
@@ -147,12 +147,12 @@ func (c *earlyCase) anomaly() Anomaly {
 
 // renewedEarly is the cause, and what happened, where the renewal that was answered at t met another
 // client's lease; and the events that show why the lease need not have ended before.
-func (g *grant) renewedEarly(t int64) (cause, what string, unsure []int32) {
+func (g *grant) renewedEarly(older *grant, t int64) (cause, what string, unsure []int32) {
 	over, why := g.overAt(t - 1)
 	if over {
 		return "renewed-early", g.process + "'s lease had ended and was renewed", nil
 	}
-	return grantedEarly, g.process + "'s lease, which may have ended, was renewed", g.unbroken(why)
+	return grantedEarly, g.process + "'s lease, which may have ended, was renewed", g.unbroken(why, older)
 }
 
 // lasting is why a lease need not have ended: a grant of its hold that lasts long enough, or longest, by its last renewal if it took one,
@@ -164,14 +164,15 @@ type lasting struct {
 }
 
 // unbroken lists the events of it, and those without which there would seem to be a gap before it; of the grant itself
-// nothing but its renewal.
-func (g *grant) unbroken(why lasting) []int32 {
+// nothing but its renewal. other is the other client's.
+func (g *grant) unbroken(why lasting, other *grant) []int32 {
 	var refs []int32
 	switch {
 	case why.by != nil:
 		refs = append(why.of.evidenceOver(why.of.okT, why.by.okT-1), why.by.ok)
 	case why.of != g:
 		refs = append(refs, why.of.ok)
+		refs = append(refs, why.of.shortenedBefore(other.okT)...) // else it would have had the lock itself
 	}
 	for _, o := range why.asked {
 		refs = append(refs, o.inv)

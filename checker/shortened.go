@@ -109,3 +109,21 @@ func (g *grant) shortenedAt(t int64) int64 {
 	}
 	return never
 }
+
+// shortenedBefore are the events of the renewal for less than what was left by which the lease had ended at t, and without which it would not have; none if
+// there is none.
+func (g *grant) shortenedBefore(t int64) []int32 {
+	if g.renewed == nil {
+		return nil
+	}
+	for _, s := range slices.Backward(g.renewed.shorter) {
+		r, promised := g.renewed.list[s.renewal], satAdd(g.since, g.lease)
+		if s.renewal > 0 {
+			promised = max(promised, g.renewed.reach[s.renewal-1])
+		}
+		if s.from <= t && t < min(s.to, promised) {
+			return []int32{r.inv, r.ok}
+		}
+	}
+	return nil
+}

@@ -20,9 +20,10 @@ func registerWindows(an *analysis, _ []grantGroup) []window {
 			ops := k.ops[s.from:s.to]
 			out = append(out, window{key: k.name, from: ops[0].invT, build: func() porcupineCase {
 				zones, orphans := clusters(ops)
+				first := heldAtFirst(ops)
 				return porcupineCase{
-					exact: len(orphans) == 0 && len(crossings(zones)) == 0,
-					model: registerModel(""), calls: registerCalls(ops, took),
+					exact: len(first.unexplained(orphans)) == 0 && len(crossings(zones)) == 0,
+					model: registerModel(first.value), calls: registerCalls(ops, took),
 				}
 			}})
 		}

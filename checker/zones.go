@@ -49,13 +49,18 @@ func zonesOf(an *analysis, k *lock) []Anomaly {
 	}
 
 	zones, bad := clusters(k.ops)
-	for r := range inTime(an.limit, bad) {
+	first := heldAtFirst(k.ops)
+	for r := range inTime(an.limit, first.unexplained(bad)) {
 		switch {
 		case r.failed != nil:
 			accuse("failed", []*op{r.read, r.failed}, "%s learnt at %s that its %s of %s had failed, and %s read it at %s",
 				r.failed.process, format.Instant(r.failed.endT), r.failed.f, shown(r.read.value), r.read.process, format.Instant(r.read.endT))
 		case r.write == nil:
-			accuse("unwritten", []*op{r.read}, "%s read %s at %s, which nobody had written", r.read.process, shown(r.read.value), format.Instant(r.read.endT))
+			why, since := first.against(r.read), ""
+			if r.read.value == first.value {
+				since = fmt.Sprintf("; if it was there at first, it no longer was: %s of %s had been answered at %s", why.f, shown(why.value), format.Instant(why.endT))
+			}
+			accuse("unwritten", []*op{r.read, why}, "%s read %s at %s, which nobody had written%s", r.read.process, shown(r.read.value), format.Instant(r.read.endT), since)
 		default:
 			accuse("order", []*op{r.read, r.write}, "%s read %s at %s, before its write was sent at %s", r.read.process, shown(r.read.value), format.Instant(r.read.endT), format.Instant(r.write.invT))
 		}
