@@ -150,7 +150,7 @@ func TestHelpers(t *testing.T) {
 				said, _ := r.run(t, dir, r.mistaken, "PICKLOCK="+program)
 				wants(t, said, r.failed...)
 				wants(t, said,
-					"wrong      token ", "1 of 25 are wrong",
+					"wrong      token ", "1 of 26 are wrong",
 					"wrong      watchdog ", "another client was granted what it held",
 					"run: nothing was proved. The lock was to hold.",
 					"run could not run (254):", `unknown cluster "nowhere"`,
