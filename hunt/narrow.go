@@ -41,10 +41,10 @@ var narrow = map[string]struct {
 	asksLater:  {strikes: unheardHolder, ends: longerThanLease},
 	unanswered: {strikes: answerLost, also: &secondRenewal, ends: aMoment, lease: reconnectLease},
 	frees:      {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
-	otherKept:  {strikes: otherLost, ends: aMoment, soon: true},
+	otherKept:  {strikes: releaseLost, ends: aMoment, soon: true},
 	longKept:   {strikes: crashAfterRenewals, ends: longerThanLease},
 
-	otherReleased:  {strikes: otherLost, ends: aMoment, soon: true},
+	otherReleased:  {strikes: releaseLost, ends: aMoment, soon: true},
 	freesNested:    {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
 	freesShared:    {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},
 	freesCrashed:   {strikes: crashOfSharer, ends: restartEnds[:1], lease: keptLease, leases: keptLeases},

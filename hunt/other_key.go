@@ -1,10 +1,5 @@
 package hunt
 
-import (
-	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/scenarios"
-)
-
 // A client may hold two keys at once, by one session, one watchdog or one timer for both. What ends that for one key ends it for the other, too, or
 // keeps what was given back.
 
@@ -34,9 +29,4 @@ func withOther(t Target) [][]string {
 			"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
 			"await after A's release or 3 leases, acquire key 2, read, work 0.2 leases, write, release"},
 	}
-}
-
-// otherLost is that the answer to A's first release is lost, at once or after a moment.
-func otherLost(f fault, at scenarios.Trigger) bool {
-	return at.Nth == 1 && at.Do == history.Release && requestLost(f, at)
 }

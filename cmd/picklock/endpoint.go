@@ -57,7 +57,7 @@ func endpointFlags(c *cobra.Command, cluster *string) {
 		}
 		for _, name := range []string{"clean-as", "i-own-this-service"} {
 			if f.Changed(name) && started(cmd, *cluster) {
-				return usage(fmt.Errorf("--%s is for servers that run already: name them with --endpoint. Those of this command, picklock starts", name))
+				return usage(fmt.Errorf("--%s is for servers that run already: name them with --endpoint", name))
 			}
 		}
 		for _, name := range []string{"lock", "locks"} {

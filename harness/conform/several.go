@@ -1,8 +1,6 @@
 package conform
 
-import (
-	"context"
-)
+import "context"
 
 const severalRemedy = `keep what belongs to a grant by its key; or leave "several":true out of the answer to open`
 
