@@ -302,6 +302,9 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty 
 			case g.releaseLost():
 				a.Cause = "lost-release"
 				a.Explanation += fmt.Sprintf(", whose release at %s %s", format.Instant(g.release.invT), g.release.cameTo())
+				if why.suspect == nil {
+					why = an.suspects.unanswered(g.release)
+				}
 			}
 		}
 		clock := keptByClock(an, g, best)

@@ -71,6 +71,9 @@ func findDoubleGrants(an *analysis) []Anomaly {
 				refs = append(refs, l.release.comp, d.older[0].inv)
 			}
 		}
+		if a.Cause == "" && d.release == nil {
+			a.Explanation += an.formerWords(d.older)
+		}
 		a.Events = an.evidence.at(refs...)
 		out = append(out, an.evidence.finish(a, from, why, newer.process))
 	}

@@ -40,6 +40,9 @@ func (c *earlyCase) explain() {
 			return
 		}
 	}
+	if c.a.Cause == grantedEarly && c.newer.lock.mutex() && !c.renewed {
+		c.a.Explanation += c.an.formerWords(c.older)
+	}
 }
 
 // add makes it the cause.

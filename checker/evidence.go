@@ -73,9 +73,9 @@ func (v evidence) besides(a *Anomaly, from int64, had []*fault) string {
 	return besideWords(words, n)
 }
 
-// besideWords names some of n faults that were on and had no part that can be seen.
+// besideWords names some of n faults that were on and had no part that the record shows.
 func besideWords(words []string, n int) string {
-	text := "; also on, with no part that can be seen: " + strings.Join(words, ", ")
+	text := "; also on, with no part that this record shows: " + strings.Join(words, ", ")
 	if n -= len(words); n > 0 {
 		text += fmt.Sprintf(" and %d more", n)
 	}

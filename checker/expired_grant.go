@@ -15,7 +15,7 @@ func findExpiredGrants(an *analysis) []Anomaly {
 	var out []Anomaly
 	for _, k := range an.locks {
 		for g := range inTime(an.limit, k.grants) {
-			if !g.expired || g.inv < 0 || an.faults.harmFrom(g.process, g.invT) <= g.okT {
+			if !g.expired || g.inv < 0 || an.faults.harmFrom(g, g.invT) <= g.okT {
 				continue
 			}
 			waited := g.okT - g.invT

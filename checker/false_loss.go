@@ -73,7 +73,7 @@ func (s *statement) hasty() bool { return s.g.lease > 0 && s.knownLeft() > s.g.c
 
 // excusedByAny says that a fault, confirmed or not, was on its client or the service since the grant, or was felt then.
 func (an *analysis) excusedByAny(s *statement) bool {
-	return an.faults.harmFrom(s.g.process, s.g.lo) <= s.endT
+	return an.faults.harmFrom(s.g, s.g.lo) <= s.endT
 }
 
 func reportFalseLoss(an *analysis, s *statement) Anomaly {

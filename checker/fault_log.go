@@ -17,7 +17,7 @@ type faultLog struct {
 	failed  faultList // confirmed, and a process lost by it what it knew
 	ended   []int64   // when the confirmed ones ended, in order
 	names   []*faultName
-	// harm is when faults were on that name a client, and elsewhere those that concern also
+	// harm is when faults other than kills were on that name a client, and elsewhere those that concern also
 	// clients that they do not name.
 	harm      map[string][]interval
 	elsewhere []interval
@@ -69,7 +69,7 @@ func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog
 			others = append(others, f)
 		}
 		for _, n := range f.nodes {
-			if isClient(n) {
+			if isClient(n) && baseName(f.name) != "kill" {
 				own[n] = append(own[n], f)
 			}
 		}
@@ -193,10 +193,27 @@ func harmOf(list []*fault) []interval {
 	return out
 }
 
-// harmFrom is since when a fault was on that concerns a client, the first that was on at t, may
+// harmFrom is since when a fault was on that can explain what became of a grant, the first that was on at t, may
 // still have been felt then, or came later; never where there is none.
-func (l *faultLog) harmFrom(process string, t int64) int64 {
-	return min(harmIn(l.harm[process], t), harmIn(l.elsewhere, t))
+func (l *faultLog) harmFrom(g *grant, t int64) int64 {
+	return min(l.ownHarmFrom(g, t), harmIn(l.elsewhere, t))
+}
+
+// ownHarmFrom is the same of the faults that name the grant's client. A kill that was over before the grant was asked for
+// was of another process: what that had is gone with it, and the service owes the new one what it owes any client.
+func (l *faultLog) ownHarmFrom(g *grant, t int64) int64 {
+	return min(harmIn(l.harm[g.process], t), l.killedFrom(g))
+}
+
+// killedFrom is when the first kill of its client began that was on when the grant was asked for, or later; never where
+// there is none.
+func (l *faultLog) killedFrom(g *grant) int64 {
+	list := l.kills[g.process]
+	i, _ := slices.BinarySearchFunc(list, g.invT, func(k kill, t int64) int { return cmp.Or(cmp.Compare(k.reach, t), -1) })
+	if i == len(list) {
+		return never
+	}
+	return list[i].from
 }
 
 // harmIn is when the first of the intervals began that had not ended by t; never where there is none.

@@ -59,7 +59,7 @@ func (n *holdRules) harmed(g *grant) int64 {
 	if n.ttl > 0 {
 		since = max(since, g.okT-n.ttl)
 	}
-	return n.faults.harmFrom(g.process, since)
+	return n.faults.harmFrom(g, since)
 }
 
 // presumedEnd is until when the grant was held by all that is known.

@@ -92,12 +92,7 @@ func grantedWithoutRelease(p grantPair, faults *faultLog) bool {
 		return false
 	}
 	from := min(p.older.lo, p.newer.lo)
-	for _, harm := range [][]interval{faults.harm[p.older.process], faults.harm[p.newer.process], faults.drops} {
-		if harmIn(harm, from) <= p.newer.okT {
-			return false
-		}
-	}
-	return true
+	return min(faults.ownHarmFrom(p.older, from), faults.ownHarmFrom(p.newer, from), harmIn(faults.drops, from)) > p.newer.okT
 }
 
 // prompt is how long a client that asks again and again may go on without the lock after a

@@ -67,8 +67,7 @@ func (an *analysis) takenBy(s *statement) bool {
 // while it was asked; its clock does not.
 func (an *analysis) excused(s *statement) bool {
 	g, faults := s.g, an.faults
-	own := faults.harm[g.process]
-	if i, _ := slices.BinarySearchFunc(own, g.lo, func(h interval, t int64) int { return cmp.Compare(h.to, t) }); i < len(own) && own[i].from <= s.endT {
+	if faults.ownHarmFrom(g, g.lo) <= s.endT {
 		return true
 	}
 	for _, f := range faults.general.latest(nil, g.lo, s.endT) {

@@ -21,7 +21,7 @@ func newWentBack(t *tokens, faults *faultLog) wentBack {
 				continue
 			}
 			before := last[g.process]
-			if before != nil && before.token > g.token && again[g] && (faults.harmFrom(g.process, before.okT) > g.okT || alsoLower(k.grants[i+1:], g, before)) {
+			if before != nil && before.token > g.token && again[g] && (faults.harmFrom(g, before.okT) > g.okT || alsoLower(k.grants[i+1:], g, before)) {
 				out[k] = before.okT
 				break
 			}

@@ -76,7 +76,7 @@ func TestFaultWords(t *testing.T) {
 	const (
 		clocked = "; clock of s1, s2 was on from 1.000 s"
 		paused  = "; pause of c1 was on from 1.000 s to 2.000 s"
-		none    = "; also on, with no part that can be seen: "
+		none    = "; also on, with no part that this record shows: "
 	)
 	for _, c := range []struct {
 		had, beside []*fault

@@ -56,7 +56,7 @@ var forgetEnds = []scenarios.Until{{
 	Move: scenarios.Trigger{At: scenarios.Before, Client: clientNames[1], Do: history.Acquire, Nth: 1}, Or: scenarios.Span{Leases: 3},
 }}
 
-// Leases that outlast the restart of a server, of which a database takes more than a second beside other runs, and a new connection.
+// Leases that outlast the restart of a server or a client, of which a database takes more than a second beside other runs, and a new connection.
 const (
 	restartLease   = 2 * time.Second
 	reconnectLease = time.Second

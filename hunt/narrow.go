@@ -25,7 +25,7 @@ var narrow = map[string]struct {
 	alone:      {strikes: noFault},
 	lives:      {strikes: crashAfterRenewals, ends: longerThanLease},
 	turns:      {strikes: noFault, ends: longerThanLease},
-	restarts:   {strikes: crashOfHolder, ends: restartEnds},
+	restarts:   {strikes: crashOfHolder, ends: restartEnds, lease: restartLease},
 	lapses:     {strikes: slowGrant, ends: lapseEnds},
 	cancels:    {strikes: cancelledRequest, ends: cancelEnds, soon: true},
 	comesBack:  {strikes: lateAnswer, ends: longerThanLease},
@@ -86,6 +86,15 @@ const turns = "turns"
 // or what it finds for its own. In the other workloads a client that was killed asks no more, or when
 // the others have finished.
 const restarts = "restarts"
+
+// anew is for how many leases a client works that has come back: it outlives what its death left behind, and not the lease
+// of its new grant, unless that is kept.
+func (t Target) anew() string {
+	if t.Kept {
+		return "1.2"
+	}
+	return "0.9"
+}
 
 // crashOfHolder is that A dies while it holds the lock for the first time, or is about to.
 func crashOfHolder(f fault, at scenarios.Trigger) bool {

@@ -122,6 +122,8 @@ func TestFirstOfAFault(t *testing.T) {
 		"clock: A -500ms":     {"outlive", "A's acquire has sent message 1"},
 		"clock: redis +750ms": {"outlive", "B waiting"},
 		"kill: redis":         {"overlap", "B waiting"},
+		"kill: A":             {"restarts", "before A's write"},
+		"kill: B":             {"overlap", "B waiting"},
 	} {
 		p := first[fault]
 		if p.schedule == nil {

@@ -321,11 +321,15 @@ func TestLimit(t *testing.T) {
 	for limit, most := range map[int]int{0: mostFaults, -1: 0, 1: 1} {
 		h := New(Options{Target: target(1, 1, "pause", "kill"), Limit: limit})
 		h.stop()
-		s, seen := h.mutator.random(), 0
+		var s *scenarios.Scenario
+		seen := 0
 		for range 3000 {
-			s = h.mutator.mutate(s)
 			if s == nil {
 				s = h.mutator.random()
+			} else {
+				s = h.mutator.mutate(s)
+			}
+			if s == nil {
 				continue
 			}
 			seen = max(seen, len(s.TriggeredFaults))

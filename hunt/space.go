@@ -263,6 +263,8 @@ func (f fault) order(t Target, all []workload, i int, s scenarios.TriggeredFault
 		return 2
 	case t.Kept && all[i].name == works: // what keeps the lock is what a fault disturbs
 		return -1
+	case all[i].name == restarts && s.Until.AtOnce: // who comes back as who it was also leaves behind what any crash does
+		return -1
 	case all[i].strikes != nil, t.Kept && all[i].amid > 0:
 		return 1
 	case s.When.Do == history.Renew, s.When.Do == acts.Downgrade:
@@ -359,6 +361,10 @@ func priority(order map[string]int, f fault, a scenarios.Trigger) int {
 		return -2 // and before the other one asks
 	case a.At == scenarios.Event && f.whom == "":
 		return -1 // what befalls a server tells most while one has the lock and another asks
+	case a.At == scenarios.Event && f.word == "kill" && a.Await.Client != clientNames[0]:
+		return -1 // what a dead waiter leaves in line keeps the others out; a dead holder is tried as A
+	case a.At == scenarios.Event && f.word == "pause" && a.Await.Client != clientNames[0]:
+		return 0 // the lock may be handed to one that does not hear of it
 	case a.Do == acts.Held && a.At == scenarios.Before && f.word == "clock":
 		return -1 // what the library answers by itself has no messages
 	case !ok:

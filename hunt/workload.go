@@ -109,7 +109,7 @@ func workloads(t Target) []workload {
 			"acquire, read, write, release, again 33 times",
 			"acquire, read, write, release, again 33 times"},
 		{restarts, // A dies as the holder, starts again and asks at once, as who it was
-			"acquire, read, work 0.2 leases, write, release, acquire, read, work 0.9 leases, write, release",
+			"acquire, read, work 0.2 leases, write, release, acquire, read, work " + t.anew() + " leases, write, release",
 			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
 			"await B granted or 3 leases, acquire, read, write, release"},
 		{lapses, // A stops waiting while its grant is on the way
