@@ -97,9 +97,12 @@ func TestJobsRefuse(t *testing.T) {
 		"name: x\ntasks: [{run: {locks: [redis], faults: [pause], fencing: [read-write]}}]": "does it issue tokens",
 		"name: x\ntasks: [{hunt: {locks: [redis], find: [granted-erly]}}]":                  "did you mean granted-early",
 		"name: x\ntasks: [{hunt: {locks: [redis], ttl: 2m}}]":                               "ttl 2m0s",
-		"name: x\ntasks: [{hunt: {locks: [redis], finish: 7h}}]":                            "finish 7h0m0s",
-		"name: x\ntasks: [{matrix: {scenarios: [nope]}}]":                                   "nope",
-		"name: x\ntasks: [{run: {locks: [redis], faults: [pause], fencing: [nothing]}}]":    "nothing",
+
+		"name: x\nruntime: docker\ntasks: [{hunt: {locks: [etcd], images: {redis: [r]}}}]":                                   "no cluster of the task has an image redis to choose",
+		"name: x\nruntime: docker\ntasks: [{matrix: {locks: [redis], scenarios: [pause-holder], images: {zookeeper: [z]}}}]": "PICKLOCK_ZOOKEEPER_IMAGE",
+		"name: x\ntasks: [{hunt: {locks: [redis], finish: 7h}}]":                                                             "finish 7h0m0s",
+		"name: x\ntasks: [{matrix: {scenarios: [nope]}}]":                                                                    "nope",
+		"name: x\ntasks: [{run: {locks: [redis], faults: [pause], fencing: [nothing]}}]":                                     "nothing",
 	} {
 		c, err := Parse([]byte(text))
 		if err == nil {

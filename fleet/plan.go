@@ -45,6 +45,9 @@ func (c *Campaign) Jobs(ctx context.Context, table *clients.Table) ([]Job, error
 		case t.Run != nil:
 			jobs, err = c.runs(table, t.Run)
 		}
+		if err == nil {
+			err = checkImages(ctx, table, jobs)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("task %d: %w", i+1, err)
 		}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/picklock/picklock/clients"
 	"github.com/picklock/picklock/clients/register"
@@ -104,7 +103,7 @@ func (w *worker) checkCells(j fleet.Job) error {
 func images(all map[string]string) (restore func()) {
 	var undo []func()
 	for service, image := range all {
-		name := "PICKLOCK_" + strings.ToUpper(strings.ReplaceAll(service, "-", "_")) + "_IMAGE"
+		name := fleet.ImageVariable(service)
 		before, was := os.LookupEnv(name)
 		if os.Setenv(name, image) != nil {
 			continue // checkJob has checked the name
