@@ -1,5 +1,7 @@
 package checker
 
+import "fmt"
+
 // atFirst is what a register without a log held before the record began, as far as its clients show it. A register that people put under a lock is seldom
 // empty. It is the first value that they read and none tried to write, if no read found the register empty.
 type atFirst struct {
@@ -42,6 +44,28 @@ func (of atFirst) against(read *op) *op {
 		return of.other
 	}
 	return nil
+}
+
+// heldAtFirst says which values are taken for what registers held before the record.
+func (an *analysis) heldAtFirst() string {
+	if an.log != nil {
+		return ""
+	}
+	text, more := "", 0
+	for _, k := range an.locks {
+		first := heldAtFirst(k.ops)
+		switch {
+		case first.value == "":
+		case text == "":
+			text = fmt.Sprintf("; %s, which no client wrote, is taken for what the register of %s held before the record", shown(first.value), k.name)
+		default:
+			more++
+		}
+	}
+	if more > 0 {
+		text += fmt.Sprintf(", and so are those of %s", of(more, "other key"))
+	}
+	return text
 }
 
 // unexplained are the orphans without those that read what the register held at first.
