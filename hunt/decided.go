@@ -28,5 +28,16 @@ func (r *Result) decide(properties []string) {
 	}
 }
 
+// unshown are the anomalies that were looked for and that no run can have shown: none has decided what they break.
+func (r *Result) unshown() []string {
+	var out []string
+	for _, name := range r.Find {
+		if r.Undecided(verdict.Info(name).Property) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // Undecided says that no run has decided a property: what it demands was not tried. It is false if the result does not say that of any property.
 func (r *Result) Undecided(property string) bool { return r.Decided != nil && r.Decided[property] == 0 }

@@ -100,6 +100,8 @@ func (r *Result) Unproved() string {
 			len(r.Uneven), format.Noun(len(r.Uneven), "fault was skipped", "faults were skipped"), r.Uneven[0])
 	case r.Granted == 0 && r.Runs > r.Busy:
 		return "no client got the lock in any schedule"
+	case len(r.Find) > 0 && len(r.unshown()) == len(r.Find):
+		return fmt.Sprintf("no run can have shown %s: none has decided what %s, which the lock does not promise, or which nothing was tried on", format.And(r.Find), format.Noun(len(r.Find), "it breaks", "they break"))
 	case !r.startTried():
 		return "fewer than half of the schedules without faults ran"
 	case !r.faultsTried():

@@ -47,7 +47,11 @@ func (r *Result) Summary() string {
 func (r *Result) Sought() string {
 	switch {
 	case len(r.Find) > 0:
-		return "looked for nothing but " + format.And(r.Find)
+		sought := "looked for nothing but " + format.And(r.Find)
+		if n := r.unshown(); len(n) > 0 && len(n) < len(r.Find) {
+			sought += ", of which no run can have shown " + format.And(n)
+		}
+		return sought
 	case r.IgnoreHazards:
 		return "lease hazards were not looked for"
 	}

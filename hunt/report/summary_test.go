@@ -92,6 +92,18 @@ func TestSought(t *testing.T) {
 	if got := r.Summary(); !strings.HasSuffix(got, "; looked for nothing but token-regression") {
 		t.Error(got)
 	}
+	r.Decided = map[string]int{"exclusion": 6}
+	if got := r.Summary(); !strings.HasPrefix(got, "UNKNOWN: no run can have shown token-regression: none has decided what it breaks") {
+		t.Error(got)
+	}
+	r.Find = []string{"token-regression", "granted-early"}
+	if got := r.Summary(); !strings.HasPrefix(got, "PASS: ") || !strings.HasSuffix(got, "; looked for nothing but token-regression and granted-early, of which no run can have shown token-regression") {
+		t.Error(got)
+	}
+	r.Decided["tokens"], r.Find = 1, []string{"token-regression"}
+	if got := r.Summary(); !strings.HasPrefix(got, "PASS: ") {
+		t.Error(got)
+	}
 	cases := func() string {
 		t.Helper()
 		var b bytes.Buffer
