@@ -46,8 +46,8 @@ func (of atFirst) against(read *op) *op {
 	return nil
 }
 
-// heldAtFirst says which values are taken for what registers held before the record.
-func (an *analysis) heldAtFirst() string {
+// firstValues says which values are taken for what registers held before the record.
+func (an *analysis) firstValues() string {
 	if an.log != nil {
 		return ""
 	}

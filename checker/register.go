@@ -19,14 +19,14 @@ func judgeRegister(an *analysis, anomalies int) Property {
 	}
 	switch {
 	case anomalies > 0:
-		return Property{Required: true, Why: fmt.Sprintf("%s accepted, %s rejected: %s%s", of(an.stats.Writes, "write"), format.Count(an.stats.Rejected), counted(anomalies), share+an.heldAtFirst())}
+		return Property{Required: true, Why: fmt.Sprintf("%s accepted, %s rejected: %s%s", of(an.stats.Writes, "write"), format.Count(an.stats.Rejected), counted(anomalies), share+an.firstValues())}
 	case ops == 0 && an.log == nil:
 		return Property{Valid: Unknown, Why: "nothing was read or written under the lock"}
 	case ops > 0 && !slices.ContainsFunc(an.locks, func(k *lock) bool { return len(k.ops) > 0 && k.permits <= 1 }):
 		return Property{Valid: Unknown, Why: "clients of a semaphore hold it together, so that it orders nothing that they write"}
 	case an.log == nil && ops > 0:
 		why := "the register's log is missing, so only what the clients saw could be compared; it shows no anomaly"
-		return Property{Valid: Unknown, Required: true, Why: why + an.heldAtFirst()}
+		return Property{Valid: Unknown, Required: true, Why: why + an.firstValues()}
 	case an.log.stray > 0:
 		return Property{Valid: Unknown, Required: true, Why: fmt.Sprintf("%s in the register's log that no client's history asks for: the history is not whole", of(an.log.stray, "operation"))}
 	case an.register.lost > 0:
