@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/picklock/picklock/compose/local"
 	"github.com/picklock/picklock/harness"
 )
 
@@ -45,9 +47,15 @@ func usage(err error) error {
 	return &exitError{exitUsage, err}
 }
 
-func main() { os.Exit(run()) }
+func main() { os.Exit(local.ExitCode(run())) }
 
-func run() int {
+func run() (code int) {
+	defer func() {
+		if p := recover(); p != nil { // Go would exit with 2, which is a verdict
+			fmt.Fprintf(os.Stderr, "picklock: panic: %v\n%s", p, debug.Stack())
+			code = exitFailed
+		}
+	}()
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	return status(interrupted(ctx, newRoot().ExecuteContext(ctx)))

@@ -55,6 +55,25 @@ const outsideFD = 4
 // usage is the exit code of unusable arguments.
 const usage = 254
 
+// The exit codes of a program that Go ends by a panic, and of an inner process that ends with the same code by its own
+// will: a crash of picklock must not look like a verdict.
+const (
+	panicked    = 2
+	meansTwo    = 102
+	codeOfCrash = 255
+)
+
+// inside says that this process is an inner one.
+var inside bool
+
+// ExitCode is what a program that Enter may have run again exits with to have the outer process exit with code.
+func ExitCode(code int) int {
+	if inside && code == panicked {
+		return meansTwo
+	}
+	return code
+}
+
 // isInner says whether this is the process that reexec has started: the first of its PID
 // namespace, with reexec's pipe and socket. The environment alone proves nothing, and what
 // follows would change the mounts of a process that has set it.
@@ -79,6 +98,7 @@ func inner() (*Sandbox, int, bool) {
 	}
 	fmt.Fprint(status, "ok")
 	status.Close()
+	inside = true
 	// Programs that the sandbox starts are not sandboxes themselves, and only those that
 	// are given the outside socket have it.
 	os.Unsetenv(sandboxEnv)
@@ -197,9 +217,20 @@ func reexec() (int, error) {
 
 func exitCode(s *os.ProcessState) int {
 	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return 255
+		return codeOfCrash
 	}
-	return s.ExitCode()
+	return outerCode(s.ExitCode())
+}
+
+// outerCode is what the outer process exits with when the inner one has exited with code.
+func outerCode(code int) int {
+	switch code {
+	case meansTwo:
+		return panicked
+	case panicked:
+		return codeOfCrash
+	}
+	return code
 }
 
 func errText(err error) string {

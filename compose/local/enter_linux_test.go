@@ -8,6 +8,18 @@ import (
 	"testing"
 )
 
+// TestExitCodes: the outer process exits as the inner one does. A panic, of which Go makes 2, is no verdict.
+func TestExitCodes(t *testing.T) {
+	for end, want := range map[string]int{"0": 0, "1": 1, "2": 2, "254": 254, "panic": 255} {
+		cmd := exec.Command(os.Args[0], "-test.run=^$")
+		cmd.Env = append(os.Environ(), endsEnv+"="+end)
+		said, err := cmd.CombinedOutput()
+		if code := cmd.ProcessState.ExitCode(); sandbox.Isolated && code != want {
+			t.Errorf("%s: exit %d, want %d (%v): %s", end, code, want, err, said)
+		}
+	}
+}
+
 // TestEnterTrustsNoEnvironment: a process that is not the one that Enter has started prepares
 // nothing, whatever its environment says.
 func TestEnterTrustsNoEnvironment(t *testing.T) {
