@@ -148,8 +148,12 @@ func falseBelief(an *analysis, s *statement, next *grant) Anomaly {
 	if end := g.promisedBy(next.okT); end > 0 {
 		a.Explanation += fmt.Sprintf("; what it had been promised until then was over %s before", dur(s.endT-end))
 	}
+	since := s.invT
+	if g.hasNoLease() {
+		since = g.okT // what ended the hold, as the end of its session, has a part in the answer
+	}
 	return an.evidence.finish(a, g.okT, an.suspects.touched(&stake{
-		service: interval{next.lo, s.endT}, parties: []party{{g.process, interval{s.invT, s.endT}}},
+		service: interval{next.lo, s.endT}, parties: []party{{g.process, interval{since, s.endT}}},
 	}), g.process, next.process)
 }
 
