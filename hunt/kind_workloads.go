@@ -8,6 +8,13 @@ import (
 	acts "github.com/picklock/picklock/workloads"
 )
 
+// The workloads of a release that comes when the other kind of holder has the lock: it must not end what is not its own. A lock that
+// is renewed comes to that by faults, in the other workloads.
+const (
+	readerOutlives = "reader-outlives"
+	writerOutlives = "writer-outlives"
+)
+
 // kindWorkloads are workloads of what a lock can do that is no mutex: who holds a reentrant one enters it once more, and
 // readers share a read-write lock.
 func kindWorkloads(t Target) [][]string {
@@ -61,6 +68,14 @@ func kindWorkloads(t Target) [][]string {
 				"acquire shared, read, work 0.4 leases, read, release",
 				"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release",
 				"await B waiting or 3 leases, work 0.2 leases, acquire, read, work 0.2 leases, write, release"},
+			[]string{readerOutlives, // A's share is over when a writer has the lock, and A gives it back then
+				"acquire shared, read, work 1.3 leases, read, release",
+				"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release",
+				"await B granted or 3 leases, acquire, read, write, release"},
+			[]string{writerOutlives, // A's lease is over when a reader has the lock, and A gives it back then
+				"acquire, read, work 1.3 leases, write, release",
+				"await A granted or 3 leases, acquire shared, read, work 0.6 leases, read, release",
+				"await B granted or 3 leases, acquire, read, write, release"},
 			[]string{"race-shared", // two readers and a writer ask at once
 				"acquire shared, read, work 0.1 leases, read, release",
 				"acquire, read, work 0.1 leases, write, release",

@@ -21,10 +21,13 @@ var narrow = map[string]struct {
 	// ignores: its clients go on if their library reports the loss of a lock, as those do that only look at the answers.
 	ignores bool
 }{
-	later:      {ends: laterEnds, soon: true},
-	alone:      {strikes: noFault},
-	lives:      {strikes: crashAfterRenewals, ends: longerThanLease},
-	turns:      {strikes: noFault, ends: longerThanLease},
+	later:          {ends: laterEnds, soon: true},
+	alone:          {strikes: noFault},
+	lives:          {strikes: crashAfterRenewals, ends: longerThanLease},
+	turns:          {strikes: noFault, ends: longerThanLease},
+	readerOutlives: {strikes: noFault},
+	writerOutlives: {strikes: noFault},
+
 	restarts:   {strikes: crashOfHolder, ends: restartEnds, lease: restartLease},
 	lapses:     {strikes: slowGrant, ends: lapseEnds},
 	cancels:    {strikes: cancelledRequest, ends: cancelEnds, soon: true},

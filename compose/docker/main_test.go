@@ -180,6 +180,11 @@ func leavings(t *testing.T, e *Engine) []string {
 	return out
 }
 
+// since is what is left now and was not before. What an earlier test left may go meanwhile: the engine keeps a network for a while.
+func since(before, now []string) []string {
+	return slices.DeleteFunc(now, func(left string) bool { return slices.Contains(before, left) })
+}
+
 func load(t *testing.T, nameOrText string) *compose.Definition {
 	t.Helper()
 	if strings.Contains(nameOrText, "services:") { // else a name or a file
