@@ -200,7 +200,8 @@ func (l *faultLog) harmFrom(g *grant, t int64) int64 {
 }
 
 // ownHarmFrom is the same of the faults that name the grant's client. A kill that was over before the grant was asked for
-// was of another process: what that had is gone with it, and the service owes the new one what it owes any client.
+// was of another process: what that had is gone with it, and the service owes the new one what it owes any client. Equal times
+// excuse.
 func (l *faultLog) ownHarmFrom(g *grant, t int64) int64 {
 	return min(harmIn(l.harm[g.process], t), l.killedFrom(g))
 }
@@ -209,7 +210,7 @@ func (l *faultLog) ownHarmFrom(g *grant, t int64) int64 {
 // there is none.
 func (l *faultLog) killedFrom(g *grant) int64 {
 	list := l.kills[g.process]
-	i, _ := slices.BinarySearchFunc(list, g.invT, func(k kill, t int64) int { return cmp.Or(cmp.Compare(k.reach, t), -1) })
+	i, _ := slices.BinarySearchFunc(list, g.invT, func(k kill, t int64) int { return cmp.Compare(k.reach, t) })
 	if i == len(list) {
 		return never
 	}

@@ -134,6 +134,22 @@ func TestFirstOfAFault(t *testing.T) {
 	}
 }
 
+// A waiter that is stopped may be handed the lock: that comes before the other places of its pause.
+func TestStoppedWaiterSoon(t *testing.T) {
+	var whens []string
+	for p := range space(target(1, 1), 1) {
+		if p.depth == 0 || p.schedule.TriggeredFaults[0].Fault.Text != "pause: B" {
+			continue
+		}
+		if at := p.schedule.TriggeredFaults[0].When.String(); !slices.Contains(whens, at) {
+			whens = append(whens, at)
+		}
+	}
+	if want := []string{"before B's write", "B waiting"}; len(whens) < 2 || !slices.Equal(whens[:2], want) {
+		t.Errorf("%q first, want %q", whens[:min(2, len(whens))], want)
+	}
+}
+
 // A client that stops amid its release goes on while its successor still has the lock.
 func TestLateReleaseFindsTheSuccessor(t *testing.T) {
 	for p := range space(target(1, 1, "pause:client"), 1) {

@@ -101,7 +101,7 @@ func (r *Result) Unproved() string {
 	case r.Granted == 0 && r.Runs > r.Busy:
 		return "no client got the lock in any schedule"
 	case len(r.Find) > 0 && len(r.unshown()) == len(r.Find):
-		return fmt.Sprintf("no run can have shown %s: none has decided what %s, which the lock does not promise, or which nothing was tried on", format.And(r.Find), format.Noun(len(r.Find), "it breaks", "they break"))
+		return fmt.Sprintf("no run can have shown %s: the lock does not promise what %s, or nothing was tried on that", format.And(r.Find), format.Noun(len(r.Find), "it breaks", "they break"))
 	case !r.startTried():
 		return "fewer than half of the schedules without faults ran"
 	case !r.faultsTried():

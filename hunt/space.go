@@ -263,7 +263,7 @@ func (f fault) order(t Target, all []workload, i int, s scenarios.TriggeredFault
 		return 2
 	case t.Kept && all[i].name == works: // what keeps the lock is what a fault disturbs
 		return -1
-	case all[i].name == restarts && s.Until.AtOnce: // who comes back as who it was also leaves behind what any crash does
+	case all[i].name == restarts && s.Until.AtOnce: // a holder that comes back has left behind what any other crash leaves
 		return -1
 	case all[i].strikes != nil, t.Kept && all[i].amid > 0:
 		return 1

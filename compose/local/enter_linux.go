@@ -58,9 +58,9 @@ const usage = 254
 // The exit codes of a program that Go ends by a panic, and of an inner process that ends with the same code by its own
 // will: a crash of picklock must not look like a verdict.
 const (
-	panicked    = 2
-	meansTwo    = 102
-	codeOfCrash = 255
+	panicked = 2
+	meansTwo = 102
+	failed   = 255
 )
 
 // inside says that this process is an inner one.
@@ -94,7 +94,7 @@ func inner() (*Sandbox, int, bool) {
 	if err := prepare(); err != nil {
 		fmt.Fprint(status, err)
 		status.Close()
-		return nil, 255, true
+		return nil, failed, true
 	}
 	fmt.Fprint(status, "ok")
 	status.Close()
@@ -179,7 +179,7 @@ func reexec() (int, error) {
 		err = cmd.Wait()
 		var exit *exec.ExitError
 		if err != nil && !errors.As(err, &exit) {
-			result <- outcome{255, err}
+			result <- outcome{failed, err}
 			return
 		}
 		result <- outcome{exitCode(cmd.ProcessState), nil}
@@ -217,7 +217,7 @@ func reexec() (int, error) {
 
 func exitCode(s *os.ProcessState) int {
 	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		return codeOfCrash
+		return failed
 	}
 	return outerCode(s.ExitCode())
 }
@@ -228,7 +228,7 @@ func outerCode(code int) int {
 	case meansTwo:
 		return panicked
 	case panicked:
-		return codeOfCrash
+		return failed
 	}
 	return code
 }
