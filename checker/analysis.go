@@ -188,6 +188,9 @@ func (r *reader) sortedLocks() []*lock {
 func (an *analysis) complete(k *lock) {
 	k.now = nil
 	sortBy(k.acquires, func(o *op) int32 { return o.inv })
+	for _, o := range k.released {
+		an.endOpen(o)
+	}
 	for _, list := range [][]*op{k.acquires, k.ops, k.released} {
 		for _, o := range list {
 			if o.endT == never {
@@ -203,7 +206,7 @@ func (an *analysis) complete(k *lock) {
 	an.maxLease = max(an.maxLease, an.opt.Lease)
 	for i, g := range k.grants {
 		g.n = int32(i)
-		g.believedEnd = min(g.believedEnd, an.last-an.margin())
+		g.believedEnd = min(g.believedEnd, an.last-an.margin()+1) // at the last instant, too
 		g.findAlive()
 		if !k.mutex() {
 			g.token = 0 // who may hold the lock together needs no order

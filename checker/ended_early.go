@@ -22,24 +22,29 @@ type requestTimes struct {
 }
 
 // newRequestTimes lists those of a whole history.
-func newRequestTimes(locks []*lock) *requestTimes {
+func newRequestTimes(locks []*lock, faults *faultLog) *requestTimes {
 	t := &requestTimes{}
 	var carried []interval
-	add := func(sent, answered int64, f verb, known bool) {
+	add := func(sent, answered int64, f verb) {
 		t.events = append(t.events, sent, answered)
-		switch {
-		case !known:
-			carried = append(carried, interval{sent, never})
-		case f != fAcquire:
+		if f != fAcquire {
 			carried = append(carried, interval{sent, answered})
 		}
 	}
+	addUnknown := func(o *op) {
+		t.events = append(t.events, o.invT, o.endT)
+		carried = append(carried, interval{o.invT, faults.carriedOutBy(o)})
+	}
 	for _, k := range locks {
 		for _, o := range slices.Concat(k.acquires, k.released) {
-			add(o.invT, o.endT, o.f, o.typ != tInfo && o.comp >= 0)
+			if o.typ == tInfo || o.comp < 0 {
+				addUnknown(o)
+			} else {
+				add(o.invT, o.endT, o.f)
+			}
 		}
 		for _, s := range k.denials {
-			add(s.invT, s.endT, s.f, true)
+			add(s.invT, s.endT, s.f)
 		}
 		for _, g := range k.grants {
 			t.events = append(t.events, g.okT)
@@ -48,12 +53,12 @@ func newRequestTimes(locks []*lock) *requestTimes {
 			}
 			for _, r := range g.renewals() {
 				if r.inv >= 0 { // else its client's library asked, see quietBefore
-					add(r.invT, r.okT, fRenew, true)
+					add(r.invT, r.okT, fRenew)
 				}
 			}
 			if g.first == nil && g.unsure != nil { // entries share their hold's
 				for _, o := range *g.unsure {
-					add(o.invT, o.endT, o.f, false)
+					addUnknown(o)
 				}
 			}
 		}

@@ -39,7 +39,7 @@ func (an *analysis) uncertainWords() string {
 	}
 	switch {
 	case ended && len(an.faults.list) == 0:
-		return "each was over, or the record was, when its client learnt of it"
+		return "each was over when its client learnt of it"
 	case over && ended:
 		return "either its lease was over when it was learnt of, or it promises none and a fault was on that can have ended it"
 	case over:

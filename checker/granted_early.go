@@ -16,7 +16,7 @@ const grantedEarly = "granted-early"
 
 func findGrantedEarly(an *analysis) []Anomaly {
 	var out []Anomaly
-	requests := sync.OnceValue(func() *requestTimes { return newRequestTimes(an.locks) })
+	requests := sync.OnceValue(func() *requestTimes { return newRequestTimes(an.locks, an.faults) })
 	alike := sync.OnceValue(func() *alikeLocks { return newAlikeLocks(an.locks) })
 	first := map[*grant]firstEarly{}
 	for e := range inTime(an.limit, an.overlaps.early) {

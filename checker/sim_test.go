@@ -209,7 +209,7 @@ func (w *world) twoHolders() int {
 		switch {
 		case e.F == history.Acquire && e.Type == history.OK:
 			ids = append(ids, e.Grant)
-			end[e.Grant] = w.in.Events[len(w.in.Events)-1].Time
+			end[e.Grant] = w.in.Events[len(w.in.Events)-1].Time + 1
 		case e.F == history.Release && e.Type == history.Invoke:
 			end[e.Grant] = e.Time
 		}

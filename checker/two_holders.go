@@ -51,7 +51,7 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 	}
 	a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(older)
 	a.Events = an.evidence.at(refs...)
-	a.Sizes["overlap"] = until - newer.okT
+	a.Sizes["overlap"] = min(until, max(newer.okT, an.last)) - newer.okT
 	all := "both believed it"
 	switch {
 	case with.n() > 1:
@@ -69,7 +69,12 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 		gets = newer.got()
 		early = early && culprit.aliveAt(newer.okT)
 	}
-	a.Explanation += fmt.Sprintf(" when %s by %s; %s for %s", gets, format.Instant(newer.okT), all, dur(a.Sizes["overlap"]))
+	a.Explanation += fmt.Sprintf(" when %s by %s; %s ", gets, format.Instant(newer.okT), all)
+	if a.Sizes["overlap"] > 0 {
+		a.Explanation += "for " + dur(a.Sizes["overlap"])
+	} else {
+		a.Explanation += "as the record ends"
+	}
 	late := an.blame(&a, culprit, newer, early)
 	return an.evidence.finish(a, from, an.suspects.believed(a.Cause, late, culprit, newer), newer.process)
 }
