@@ -53,14 +53,22 @@ func together(a, b *grant) bool {
 }
 
 // busyFor says whether the lock kept back a client that asks for it now.
-func (k *lock) busyFor(e *history.Event) bool {
+func (k *lock) busyFor(e *history.Event, t int64) bool {
+	left := k.now.left > t && k.now.leftBy != e.Process
 	switch {
 	case e.Shares():
-		return k.now.exclusive > 0
+		return k.now.exclusive > 0 || left
 	case e.Permits > 0:
 		return int64(k.now.held) >= e.Permits
 	}
-	return k.now.held > 0
+	return k.now.held > 0 || left
+}
+
+// leave notes that a client was killed while it had the lock: its lease keeps others out until it ends.
+func (k *lock) leave(g *grant) {
+	if until := max(satAdd(g.since, g.lease), g.renewed.promised()); g.lease > 0 && g.mode == exclusive && until > k.now.left {
+		k.now.left, k.now.leftBy = until, g.process
+	}
 }
 
 // contestedBy says whether another client had to wait for this grant's end, or this one

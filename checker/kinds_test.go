@@ -230,6 +230,22 @@ func TestKindsContested(t *testing.T) {
 0.1-0.2 c1 acquire c1.1
 0.25-0.6 c2 acquire ?
 0.3-0.4 c1 acquire c1.2 mode=nested`, 0},
+		{"the lease of a killed client runs", `
+0.1-0.2 c1 acquire c1.1 lease=1
+0.3-0.4 nemesis kill c1
+0.5-1.2 c2 acquire c2.1 lease=1`, 1},
+		{"the lease of a killed client has run out", `
+0.1-0.2 c1 acquire c1.1 lease=1
+0.3-0.4 nemesis kill c1
+1.1-1.2 c2 acquire c2.1 lease=1`, 0},
+		{"a client waits for what it had before it was killed", `
+0.1-0.2 c1 acquire c1.1 lease=1
+0.3-0.4 nemesis kill c1
+0.5-1.2 c1 acquire c1.2 lease=1`, 0},
+		{"the lease of a killed reader", `
+0.1-0.2 c1 acquire c1.1 lease=1 mode=shared
+0.3-0.4 nemesis kill c1
+0.5-0.6 c2 acquire c2.1 lease=1 mode=shared`, 0},
 	} {
 		if got := Check(script(t, c.text)).Stats.Contested; got != c.want {
 			t.Errorf("%s: %d contested, want %d", c.name, got, c.want)

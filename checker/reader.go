@@ -102,6 +102,7 @@ func (r *reader) readKill(e *history.Event, t int64) {
 		}
 		for _, g := range slices.Clone(p.held) {
 			r.endBelief(g, t)
+			g.lock.leave(g)
 		}
 		// The acquire stays open for pairing (the kill may have missed), but
 		// nobody is known to wait for it any more.

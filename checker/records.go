@@ -86,6 +86,9 @@ type occupancy struct {
 	open      int // acquires
 	held      int // grants, as their clients believe
 	exclusive int // of those, the ones that are not shared
+	// left is, of the leases that killed clients left behind, the one that runs longest, and of whom.
+	left   int64
+	leftBy string
 }
 
 // op is an operation: an invoke and its completion.

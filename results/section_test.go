@@ -12,7 +12,7 @@ import (
 // withoutFaults is a run in which clients outlived their leases with no fault on.
 func withoutFaults(hold time.Duration) sample {
 	s := redisPaused(2)
-	s.run.Faults, s.run.WorkTime = nil, hold
+	s.run.Faults, s.run.WorkTime, s.verdict.Stats.Faults = nil, hold, nil
 	for i := range s.verdict.Anomalies {
 		s.verdict.Anomalies[i].Faults = nil
 	}

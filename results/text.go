@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -40,6 +41,9 @@ func headline(run Run, v checker.Verdict) string {
 			return v.Stats.Faults[name].Confirmed == 0
 		})
 	}
+	if len(run.Faults) == 0 { // a record of another tool's need not say what it asked for
+		run.Faults = TookEffect(v)
+	}
 	faults := faultWords(run)
 	if run.NoLock {
 		return headlineUnlocked(lock, faults, v)
@@ -77,7 +81,10 @@ func headline(run Run, v checker.Verdict) string {
 		}
 		return fmt.Sprintf("%s. The %s lock broke %s.", v.Word(), lock, under)
 	case checker.True:
-		if faults == "" {
+		switch {
+		case faults == "" && len(v.Stats.Faults) > 0:
+			return fmt.Sprintf("%s. The %s lock kept its promises. No fault took effect.", v.Word(), lock)
+		case faults == "":
 			return fmt.Sprintf("%s. The %s lock kept its promises. No fault was injected.", v.Word(), lock)
 		}
 		return fmt.Sprintf("%s. The %s lock kept its promises %s.", v.Word(), lock, under)
@@ -129,6 +136,17 @@ func faultWords(run Run) string {
 		}
 	}
 	return format.And(words)
+}
+
+// TookEffect lists the names of the faults that the history says took effect.
+func TookEffect(v checker.Verdict) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(v.Stats.Faults)) {
+		if v.Stats.Faults[name].Confirmed > 0 {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // lead says in a sentence or two what the headline rests on.

@@ -300,9 +300,9 @@ func explain(evidence []*Op, broken *Op, grants bool) string {
 			who = append(who, fmt.Sprintf("process %s (line %d)", o.who(), o.ReturnAt.Line))
 		}
 		if len(who) == 2 {
-			return fmt.Sprintf("%s were both granted the lock before either asked to release it", format.And(who))
+			return fmt.Sprintf("%s were both granted the lock before either had released it", format.And(who))
 		}
-		return fmt.Sprintf("%s were all granted the lock before any of them asked to release it", format.And(who))
+		return fmt.Sprintf("%s were all granted the lock before any of them had released it", format.And(who))
 	}
 	var parts []string
 	for _, o := range evidence {

@@ -197,7 +197,7 @@ func TestEvidence(t *testing.T) {
 		says              string
 	}{
 		{"two holders", "owner-mutex", "a acquire\nb acquire\nb release", []int64{1, 3},
-			"process a (line 2) and process b (line 4) were both granted the lock before either asked to release it"},
+			"process a (line 2) and process b (line 4) were both granted the lock before either had released it"},
 		{"a fence that falls", "fenced-mutex", "a acquire fence=3\na release\nb acquire fence=5\nb release\nc acquire fence=4", []int64{5, 9},
 			"process c was granted fence 4 (line 10) after fence 5 had been granted to process b (line 6)"},
 		{"a fence that falls, and unknown ones", "fenced-mutex", "a acquire fence=5\na release\nb acquire\nb release\nc acquire fence=5", []int64{1, 9},

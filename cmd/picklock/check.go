@@ -321,11 +321,7 @@ func (flags checkFlags) recorded(src history.Source, v checker.Verdict) results.
 	for _, member := range slices.Sorted(maps.Keys(src.Columns)) {
 		run.Command = append(run.Command, "--map", member+"="+src.Columns[member])
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.Stats.Faults)) {
-		if v.Stats.Faults[name].Confirmed > 0 {
-			run.Faults = append(run.Faults, name)
-		}
-	}
+	run.Faults = results.TookEffect(v)
 	return run
 }
 
