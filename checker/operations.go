@@ -96,6 +96,9 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	p.latest.set(g)
 	g.heldAt = int32(len(p.held))
 	p.held = append(p.held, g)
+	if p.Dying > 0 && o != nil {
+		r.actsOn(p, o.invT)
+	}
 	if p.Dying > 0 {
 		r.endBelief(g, g.okT)
 	}

@@ -13,6 +13,7 @@ type proc struct {
 	latest   latestGrants
 	held     []*grant // believed
 	client   bool     // it has events of its own; others are only known from faults
+	kills    []int    // positions of the kills of it that had no end so far
 }
 
 var acquireID = history.OpID{F: history.Acquire}

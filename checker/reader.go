@@ -97,8 +97,12 @@ func (r *reader) readKill(e *history.Event, t int64) {
 		switch e.Phase {
 		case history.Begin:
 			p.Dying++
+			p.kills = append(p.kills, len(r.faults.list)-1)
 		case history.End:
 			p.Dying = max(0, p.Dying-1)
+			for len(p.kills) > 0 && r.faults.list[p.kills[0]].ended {
+				p.kills = p.kills[1:]
+			}
 		}
 		for _, g := range slices.Clone(p.held) {
 			r.endBelief(g, t)
@@ -111,6 +115,22 @@ func (r *reader) readKill(e *history.Event, t int64) {
 			o.lock.now.open--
 		}
 	}
+}
+
+// actsOn ends the kills whose end the history does not tell, if their process was granted what it asked for long after: it
+// was started anew.
+func (r *reader) actsOn(p *proc, asked int64) {
+	p.kills = slices.DeleteFunc(p.kills, func(i int) bool {
+		f := &r.faults.list[i]
+		if asked < satAdd(f.begin, inFlight) {
+			return false
+		}
+		if !f.ended {
+			f.end, f.healing, f.ended = asked-1, f.begin, true // before it asked: equal times excuse
+		}
+		p.Dying = max(0, p.Dying-1)
+		return true
+	})
 }
 
 // addEffect takes the next line of the log, after all events. Whose it is can be said at

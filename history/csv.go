@@ -99,7 +99,24 @@ func newCSV(r io.Reader, name string, as map[string]string) (*csvReader, error) 
 			c.columns[i].truth = true
 		}
 	}
-	return c, nil
+	return c, c.almost(head)
+}
+
+// almost refuses a column that is of no interest only because its name is not written as a member's: a lease that is left out
+// without a word changes the verdict.
+func (c *csvReader) almost(head []string) error {
+	plain := func(name string) string {
+		return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
+	}
+	for i, name := range head {
+		for _, member := range Members() {
+			taken := slices.ContainsFunc(c.columns, func(o column) bool { return o.key == `"`+member+`":` })
+			if c.columns[i].key == "" && !taken && plain(name) == plain(member) {
+				return fmt.Errorf("%s: %w: column %s is none: name it %s, or use --map %s=COLUMN", c.name, ErrColumns, quote(name), member, member)
+			}
+		}
+	}
+	return nil
 }
 
 // Read implements io.Reader.

@@ -108,6 +108,8 @@ func TestCSVErrors(t *testing.T) {
 		"a column missing":        {text: "time,process,type\n", want: `h: the columns do not make events: no column "f" for f`, columnsWrong: true},
 		"a mapped column missing": {text: head, columns: map[string]string{"key": "lock"}, want: `no column "lock" for key`, columnsWrong: true},
 		"one for two":             {text: head, columns: map[string]string{"value": "key"}, want: `column "key" would stand for two`, columnsWrong: true},
+		"a member's name, nearly": {text: "time,process,type,f,key,Lease\n", want: `h: the columns do not make events: column "Lease" is none: name it lease, or use --map lease=COLUMN`, columnsWrong: true},
+		"nearly, beside itself":   {text: "time,process,type,f,key,lease,Lease\n"},
 		"a long line":             {text: head + strings.Repeat("x", 1<<17), want: "h:2: line longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
