@@ -146,7 +146,7 @@ func (h *Search) perhapsFaultless() []*Counterexample {
 	return out
 }
 
-// showFaultless runs a schedule until it shows what w does, n times at most, and takes that in.
+// showFaultless runs a schedule until it shows what w does, n times at most, and takes that in, or how often it did not.
 func (h *Search) showFaultless(ctx context.Context, p *team, s *scenarios.Scenario, w *Counterexample, n int) {
 	for n > 0 && ctx.Err() == nil {
 		outs := runs(ctx, p, s, min(n, p.size))
@@ -160,10 +160,12 @@ func (h *Search) showFaultless(ctx context.Context, p *team, s *scenarios.Scenar
 			}
 			for _, sig := range h.o.signatures(out.Verdict, s) {
 				if w.loosely().is(sig) {
+					w.Faultless = Rate{}
 					h.confirm(ctx, p, point{schedule: s}, sig, out, "")
 					return
 				}
 			}
+			w.Faultless.take(false)
 		}
 	}
 }

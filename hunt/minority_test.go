@@ -5,7 +5,7 @@ import "testing"
 // TestSameMinority: a lock that too few servers grant is one bug, by whatever fault the others do not answer.
 func TestSameMinority(t *testing.T) {
 	of := func(anomaly, cause, fault string, hits int) *Counterexample {
-		w := &Counterexample{Signature: Signature{Anomaly: anomaly, Cause: cause}, Name: "x", Search: Rate{Hits: hits, Runs: 4}}
+		w := &Counterexample{Signature: Signature{Anomaly: anomaly, Cause: cause}, Name: "x", Faults: 1, Search: Rate{Hits: hits, Runs: 4}}
 		w.Schedule = "name: x\nabout: x\nlocks: [redlock]\nclients:\n  A: acquire, write, release\n  B: await A granted, acquire, write, release\nfaults:\n" + fault
 		return w
 	}
@@ -32,6 +32,9 @@ func TestSameMinority(t *testing.T) {
 		{"fewer servers", of("granted-early", "granted-early", one, 4), false},
 		{"servers that forget", of("granted-early", "granted-early", kill, 4), false},
 		{"a clock", of("granted-early", "granted-early", clock, 4), false},
+		{"a clock, now and then", of("granted-early", "granted-early", clock, 2), true},
+		{"servers that forget, now and then", of("granted-early", "granted-early", kill, 2), true},
+		{"another cause, now and then", of("granted-early", "wrong-release", kill, 2), false},
 		{"two faults", of("granted-early", "granted-early", withhold+clock, 4), false},
 		{"another cause", of("granted-early", "wrong-release", withhold, 4), false},
 		{"another anomaly", of("token-reuse", "", withhold, 4), false},

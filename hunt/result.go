@@ -211,6 +211,8 @@ type Counterexample struct {
 	// Without are the counterexample's faults, each with how often it came when that one was left away.
 	Without  []Mitigation `json:"without,omitempty"`
 	Evidence *Evidence    `json:"evidence,omitempty"` // of one run
+	// Faultless is how often it came when its program was run without any fault, where that was tried.
+	Faultless Rate `json:"faultless,omitzero"`
 	// Acts are its releases and renewals, where it was compared with others that do the same harm.
 	Acts []Act `json:"acts,omitempty"`
 	// Variants show the same bug, or lease hazard, by other faults: without the same acts, none of them breaks the lock.
@@ -266,10 +268,12 @@ func (w *Counterexample) reliable() bool {
 
 // Mitigation is a change that might prevent a counterexample, and how often it did.
 type Mitigation struct {
-	Name   string `json:"name"`
-	Rate   Rate   `json:"rate"`
-	Why    string `json:"why,omitempty"` // it was not tried
-	Others string `json:"others,omitempty"`
+	Name string `json:"name"`
+	Rate Rate   `json:"rate"`
+	Why  string `json:"why,omitempty"` // it was not tried
+	// Instead is the harmless fault that was injected in place of the one that was left away; "" for none.
+	Instead string `json:"instead,omitempty"`
+	Others  string `json:"others,omitempty"`
 }
 
 // Rate is of so many runs how many showed it.

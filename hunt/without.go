@@ -2,7 +2,11 @@ package hunt
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
+
+	"github.com/picklock/picklock/scenarios"
 )
 
 const (
@@ -14,22 +18,42 @@ const (
 )
 
 // without runs a counterexample again without each of its faults, so many runs at once: a fault is the cause of what does
-// not come without it.
+// not come without it. A clock is set all the same, by so little that nothing can depend on it: who sets a clock stops
+// the process for a moment, and keeps back its messages if one of them is the fault's trigger.
 func (h *Search) without(ctx context.Context, p Runner, w *Counterexample, beside int) {
 	s, err := w.scenario()
-	if err != nil || w.rate().hitRate() < tellable {
+	if err != nil || !w.Tellable() {
 		return
 	}
 	w.Without = nil
 	for i, st := range s.TriggeredFaults {
-		c := clone(s)
-		c.TriggeredFaults = slices.Delete(c.TriggeredFaults, i, i+1)
+		c, instead := clone(s), ""
+		if harmless, ok := hardlySet(st); ok {
+			c.TriggeredFaults[i], instead = harmless, harmless.Fault.Text
+		} else {
+			c.TriggeredFaults = slices.Delete(c.TriggeredFaults, i, i+1)
+		}
 		c.Expect = nil
 		if c = h.mutator.whole(c); c != nil && ctx.Err() == nil {
-			w.Without = append(w.Without, Mitigation{Name: st.Fault.Text, Rate: h.rateBeside(ctx, p, c, w.loosely(), withoutRuns, nil, beside)})
+			w.Without = append(w.Without, Mitigation{Name: st.Fault.Text, Instead: instead, Rate: h.rateBeside(ctx, p, c, w.loosely(), withoutRuns, nil, beside)})
 		}
 	}
 }
+
+// hardly is by how much a clock is set of which it is to be seen whether it matters how far.
+const hardly = time.Microsecond
+
+// hardlySet is the fault of a clock that is set at the same moment, and by next to nothing; false if it is none of a clock.
+func hardlySet(st scenarios.TriggeredFault) (scenarios.TriggeredFault, bool) {
+	if st.Fault.Word != "clock" || len(st.Fault.Nodes) != 1 {
+		return st, false
+	}
+	out, err := scenarios.NewTriggeredFault(fmt.Sprintf("clock: %s +%v", st.Fault.Nodes[0], hardly), st.When, st.Until)
+	return out, err == nil
+}
+
+// Tellable says that the counterexample comes often enough for some runs without a fault to say whether that is needed.
+func (w *Counterexample) Tellable() bool { return w.rate().hitRate() >= tellable }
 
 // Confirmed says that each of the counterexample's faults was seen to be needed: it did not break without
 // any one of them. A counterexample that takes no fault is confirmed as such.

@@ -78,3 +78,43 @@ func TestWithoutInAHunt(t *testing.T) {
 		t.Errorf("%+v", w.Without)
 	}
 }
+
+const clockSet = `
+name: counterexample
+about: "x"
+locks: [redis]
+ttl: 250ms
+clients:
+  A: acquire, read, work 0.5 leases, write, release
+  B: acquire, read, write, release
+faults:
+  - when: A's acquire has sent message 1
+    clock: A +750ms
+    until: after B's write or 3 leases
+`
+
+// TestWithoutAClock: that a clock was set far is the cause only of what does not come when it is set by next to nothing.
+func TestWithoutAClock(t *testing.T) {
+	s, err := scenarios.Parse("counterexample.yaml", []byte(clockSet))
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := func(s *scenarios.Scenario) bool {
+		return len(s.TriggeredFaults) > 0 && s.TriggeredFaults[0].Fault.By > time.Millisecond
+	}
+	for name, c := range map[string]struct {
+		needs     func(*scenarios.Scenario) bool
+		confirmed bool
+	}{
+		"how far":         {far, true},
+		"that it was set": {struck("clock", "A"), false},
+	} {
+		h := New(Options{Target: target(2, 1, "clock")})
+		w := &Counterexample{Signature: Signature{Anomaly: "granted-early"}, Schedule: string(s.Write()), Alone: Rate{Hits: 20, Runs: 20}, Faults: 1}
+		h.without(t.Context(), &model{bugs: []bug{{"granted-early", "", c.needs}}}, w, 1)
+		h.stop()
+		if len(w.Without) != 1 || w.Without[0].Instead != "clock: A +1µs" || w.Confirmed() != c.confirmed {
+			t.Errorf("%s: %+v, confirmed %v, want %v", name, w.Without, w.Confirmed(), c.confirmed)
+		}
+	}
+}

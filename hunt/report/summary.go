@@ -112,7 +112,7 @@ func cause(w *hunt.Counterexample) string {
 	switch {
 	case needless(w):
 		return what(w) + " — with and without " + w.Takes()
-	case unseen(w):
+	case unseen(w), untold(w):
 		return what(w) + " — in runs with " + w.Takes()
 	}
 	return what(w) + " — by " + w.Takes()
@@ -128,6 +128,9 @@ func needless(w *hunt.Counterexample) bool {
 func unseen(w *hunt.Counterexample) bool {
 	return w.Faults > 0 && len(w.Without) < w.Faults && w.Evidence != nil && len(w.Evidence.Anomaly.Faults) == 0 && len(w.Evidence.Anomaly.Bystanders) > 0
 }
+
+// untold says that the counterexample comes too seldom for runs without its faults to tell whether it needs them.
+func untold(w *hunt.Counterexample) bool { return len(w.Without) < w.Faults && !w.Tellable() }
 
 // class says whether the lock broke what it promises, did what any lease does, or had no part in it.
 func class(w *hunt.Counterexample) string { return w.Class().Title() }
@@ -196,26 +199,40 @@ func causeWords(w *hunt.Counterexample) []string {
 	}
 	var out []string
 	for _, r := range w.Without {
+		without := "without it"
+		if r.Instead != "" {
+			without = fmt.Sprintf("with %s in its place", r.Instead)
+		}
 		switch {
 		case r.Rate.Helps(rateOf(w)):
-			out = append(out, fmt.Sprintf("confirmed: %s (without it: %s)", r.Name, noneOf(r.Rate)))
+			out = append(out, fmt.Sprintf("confirmed: %s (%s: %s)", r.Name, without, noneOf(r.Rate)))
 		case r.Rate.Hits == 0 && r.Rate.Runs > r.Rate.Missed:
-			out = append(out, fmt.Sprintf("probably %s: too few runs without it (%s)", r.Name, noneOf(r.Rate)))
+			out = append(out, fmt.Sprintf("probably %s: too few runs %s (%s)", r.Name, without, noneOf(r.Rate)))
 		case r.Rate.Hits == 0:
-			out = append(out, fmt.Sprintf("probably %s: no run without it proves anything", r.Name))
+			out = append(out, fmt.Sprintf("probably %s: no run %s proves anything", r.Name, without))
 		case bystander(w, r.Rate):
-			out = append(out, fmt.Sprintf("not %s: the lock breaks without it, too (%d of %d)", r.Name, r.Rate.Hits, r.Rate.Runs))
+			out = append(out, fmt.Sprintf("not %s: the lock breaks %s, too (%d of %d)", r.Name, without, r.Rate.Hits, r.Rate.Runs))
 		default:
-			out = append(out, fmt.Sprintf("%s makes it more likely (without it: %d of %d)", r.Name, r.Rate.Hits, r.Rate.Runs))
+			out = append(out, fmt.Sprintf("%s makes it more likely (%s: %d of %d)", r.Name, without, r.Rate.Hits, r.Rate.Runs))
 		}
 	}
 	switch {
 	case unseen(w):
-		out = append(out, fmt.Sprintf("perhaps %s: its record shows no part of that in it, and there were no runs without", w.Takes()))
+		out = append(out, fmt.Sprintf("perhaps %s: its record shows no part of that in it, and %s", w.Takes(), faultless(w)))
+	case len(w.Without) < w.Faults && w.Tellable():
+		out = append(out, fmt.Sprintf("probably %s: %s", w.Takes(), faultless(w)))
 	case len(w.Without) < w.Faults:
-		out = append(out, fmt.Sprintf("probably %s: there were no runs without", w.Takes()))
+		out = append(out, fmt.Sprintf("perhaps %s: it comes too seldom to tell, and %s", w.Takes(), faultless(w)))
 	}
 	return out
+}
+
+// faultless says what came of the runs without any fault.
+func faultless(w *hunt.Counterexample) string {
+	if w.Faultless.Runs == 0 {
+		return "there were no runs without"
+	}
+	return fmt.Sprintf("its program broke in %d of %d runs without any fault", w.Faultless.Hits, w.Faultless.Runs)
 }
 
 // bystander says that a counterexample comes without a fault about as often as with it.
@@ -288,7 +305,7 @@ func advice(w *hunt.Counterexample) (says, do []string) {
 	if a.Name == w.Anomaly && a.Cause == verdict.GeneralCause(w.Anomaly, w.Cause) { // the search has seen more of it than this one run shows
 		a.Cause = w.Cause
 	}
-	if once || slices.ContainsFunc(w.Without, func(r hunt.Mitigation) bool { return bystander(w, r.Rate) }) {
+	if once || untold(w) && !w.Hazard() || slices.ContainsFunc(w.Without, func(r hunt.Mitigation) bool { return bystander(w, r.Rate) }) {
 		a.Suspect = nil // what its history suspects may have had no part in it
 	}
 	happened, remedy, link := results.AdviceOn(a)

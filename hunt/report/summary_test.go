@@ -100,11 +100,36 @@ func TestCauseWords(t *testing.T) {
 		{"too few", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 1}}}, "probably pause: A: too few runs without it (0 of 1)"},
 		{"never came to it", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Runs: 10, Missed: 10}}}, "probably pause: A: no run without it proves anything"},
 		{"a bystander", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 9, Runs: 10}}}, "not pause: A: the lock breaks without it, too (9 of 10)"},
+		{"a clock", 1, []hunt.Mitigation{{Name: "clock: A +1s", Instead: "clock: A +1µs", Rate: hunt.Rate{Hits: 9, Runs: 10}}}, "not clock: A +1s: the lock breaks with clock: A +1µs in its place, too (9 of 10)"},
 		{"a helper", 1, []hunt.Mitigation{{Name: "pause: A", Rate: hunt.Rate{Hits: 2, Runs: 10}}}, "pause: A makes it more likely (without it: 2 of 10)"},
 	} {
 		w := &hunt.Counterexample{Signature: hunt.Signature{Kinds: []string{"a pause of a client"}}, Faults: c.faults, Alone: hunt.Rate{Hits: 20, Runs: 20}, Without: c.without}
 		if got := strings.Join(causeWords(w), "; "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCauseOfWhatComesSeldom: what comes too seldom to be run without its fault is not said to come by it.
+func TestCauseOfWhatComesSeldom(t *testing.T) {
+	of := func(hits int, faultless hunt.Rate) *hunt.Counterexample {
+		return &hunt.Counterexample{
+			Signature: hunt.Signature{Anomaly: "granted-early", Kinds: []string{"a wrong clock of a client"}}, Faults: 1, Alone: hunt.Rate{Hits: hits, Runs: 20}, Faultless: faultless,
+			Evidence: &hunt.Evidence{Anomaly: verdict.Anomaly{Name: "granted-early", Cause: "granted-early", Faults: []string{"clock"}, Suspect: &verdict.Suspect{Fault: "clock", On: verdict.OnClient, Nodes: []string{"A"}}}},
+		}
+	}
+	for _, c := range []struct {
+		name                   string
+		w                      *hunt.Counterexample
+		heading, because, says string
+	}{
+		{"often", of(20, hunt.Rate{}), "by a wrong clock of a client", "probably a wrong clock of a client: there were no runs without", "counted by a client's clock"},
+		{"seldom", of(2, hunt.Rate{}), "in runs with a wrong clock of a client", "perhaps a wrong clock of a client: it comes too seldom to tell, and there were no runs without", "gave the lock away while another client's lease had time left"},
+		{"seldom, and not without", of(2, hunt.Rate{Runs: 40}), "in runs with a wrong clock of a client", "perhaps a wrong clock of a client: it comes too seldom to tell, and its program broke in 0 of 40 runs without any fault", "gave the lock away while another client's lease had time left"},
+	} {
+		says, _ := advice(c.w)
+		if got := strings.Join(causeWords(c.w), "; "); got != c.because || !strings.HasSuffix(heading(c.w), " — "+c.heading) || len(says) != 1 || !strings.Contains(says[0], c.says) {
+			t.Errorf("%s: %q: %q: %q", c.name, heading(c.w), says, got)
 		}
 	}
 }
