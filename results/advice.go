@@ -136,6 +136,8 @@ var advices = []advice{
 		"take the lock, and renew it, only if more than half of all servers agreed; one that does not answer, or answers with an error, did not", "guides/mitigations.md#majority"},
 	{"granted-early", "rounded", nil, "the lease ended less than a millisecond before its time: it is counted in whole milliseconds and rounded down, or counted from the answer",
 		"round the end of a lease up, or promise one millisecond less, and count it from before the request", "guides/mitigations.md#short-lease"},
+	{"granted-early", "granted-early", stillDown, "the lock went to two clients while a server was down or coming back: too few of the servers granted it, or one that did not know of the earlier grant did",
+		"grant with a majority of all servers, those that are down included; one that comes back learns first what the others granted", "guides/mitigations.md#majority"},
 	{"granted-early", "granted-early", cameBack, "a server that had failed before the lease was granted or renewed came back without knowing of it",
 		"grant with a majority of all servers, those that are down included; one that comes back learns first what the others granted", "guides/mitigations.md#lost-grants"},
 	{"granted-early", "granted-early", struck(failed), "the service forgot a grant when its server failed",

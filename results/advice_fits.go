@@ -48,6 +48,12 @@ func cameBack(s seen) (string, bool) {
 	return figure, ok && s.suspect().Earlier
 }
 
+// stillDown fits if that server was not known to be back when the second grant came.
+func stillDown(s seen) (string, bool) {
+	figure, ok := cameBack(s)
+	return figure, ok && s.suspect().End > s.list[0].Time
+}
+
 // ofFault says that the advice is on the fault that is suspected, not on the lock that did
 // wrong under it.
 func (a advice) ofFault(s seen) bool {

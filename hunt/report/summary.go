@@ -138,7 +138,11 @@ func class(w *hunt.Counterexample) string { return w.Class().Title() }
 // what is what breaks.
 func what(w *hunt.Counterexample) string {
 	if w.LeaseHazard() {
-		return "stale write after the lease has ended (" + strings.Join(w.Anomalies, ", ") + ")"
+		ended := "the lease has ended"
+		if w.Evidence != nil && w.Evidence.Anomaly.Cause == "after-release" {
+			ended = "its client has released the lock"
+		}
+		return "stale write after " + ended + " (" + strings.Join(w.Anomalies, ", ") + ")"
 	}
 	what := verdict.Shown(w.Anomaly)
 	if w.Cause != "" && w.Cause != w.Anomaly {

@@ -110,6 +110,20 @@ func TestCauseWords(t *testing.T) {
 	}
 }
 
+// TestHeadingOfALateWrite: a write that comes when its client has released the lock is not said to come after the lease.
+func TestHeadingOfALateWrite(t *testing.T) {
+	for cause, want := range map[string]string{
+		"after-release":  "stale write after its client has released the lock (stale-write) — no fault injected",
+		"lease-outlived": "stale write after the lease has ended (stale-write) — no fault injected",
+	} {
+		w := &hunt.Counterexample{Signature: hunt.Signature{Anomaly: "stale-write", Cause: hunt.AfterLease}, Anomalies: []string{"stale-write"},
+			Evidence: &hunt.Evidence{Anomaly: verdict.Anomaly{Name: "stale-write", Cause: cause}}, Alone: hunt.Rate{Hits: 20, Runs: 20}}
+		if got := heading(w); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %q, want %q", cause, got, want)
+		}
+	}
+}
+
 // TestCauseOfWhatComesSeldom: what comes too seldom to be run without its fault is not said to come by it.
 func TestCauseOfWhatComesSeldom(t *testing.T) {
 	of := func(hits int, faultless hunt.Rate) *hunt.Counterexample {
