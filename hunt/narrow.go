@@ -23,6 +23,7 @@ var narrow = map[string]struct {
 }{
 	later:          {ends: laterEnds, soon: true},
 	alone:          {strikes: noFault},
+	renewsSoon:     {strikes: noFault},
 	lives:          {strikes: crashAfterRenewals, ends: longerThanLease},
 	turns:          {strikes: noFault, ends: longerThanLease},
 	readerOutlives: {strikes: noFault},

@@ -3,6 +3,9 @@ package hunt
 // renews is the workload of a client that extends its lease, and works for nearly as long as that promises.
 const renews = "renew"
 
+// renewsSoon is the workload of a client that extends its lease soon after it was granted: a library may take that for too soon, and not send it.
+const renewsSoon = "renews-soon"
+
 // renewedPermit are its programs for a semaphore: who waits gets A's permit if the renewal did not keep that. They are nil if there are
 // too few clients.
 func renewedPermit(t Target) []string {

@@ -100,6 +100,9 @@ func workloads(t Target) []workload {
 			"acquire, read, work 0.6 leases, renew, work 0.6 leases, renew, work 0.6 leases, renew, write, release",
 			"await A done or 9 leases, acquire, read, write, release",
 			"await A done or 9 leases, acquire, read, write, release"},
+		{renewsSoon, // A extends its lease when most of it is left, and works for nearly as long as that promises
+			"acquire, read, work 0.2 leases, renew, work 0.9 leases, write, release",
+			"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release"},
 		{lives, // A extends its lease again and again while B waits, and C asks when A has done its last or died
 			"acquire, read, renew for 8 leases, write, release",
 			"await A granted or 3 leases, acquire, read, write, release",
