@@ -134,7 +134,7 @@ func evidenceIsNeeded(t interface {
 		evidence := Input{Options: in.Options}
 		for _, e := range in.Events {
 			// That a fault excuses what else would be another anomaly, or of another cause, is no event of the lock.
-			excused := a.Name == "false-belief" || a.Name == "wrong-release" || a.Cause == "wrong-release" || a.Cause == "lease-outlived" || a.Cause == noNotice || a.Cause == lateRelease || a.Cause == renewedLate || a.Cause == confirmedLost || a.Cause == minority
+			excused := a.Name == "false-belief" || a.Name == "wrong-release" || a.Cause == "wrong-release" || a.Cause == "lease-outlived" || a.Cause == noNotice || a.Cause == lateRelease || a.Cause == renewedLate || a.Cause == confirmedLost || a.Cause == minority || a.Cause == noServer
 			if slices.Contains(a.Events, e.Index) || excused && e.Process == history.Nemesis && !unseen(in, a, e) {
 				evidence.Events = append(evidence.Events, e)
 			}

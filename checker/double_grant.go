@@ -77,7 +77,7 @@ func findDoubleGrants(an *analysis) []Anomaly {
 		a.Events = an.evidence.at(refs...)
 		out = append(out, an.evidence.finish(a, from, why, newer.process))
 	}
-	return out
+	return append(out, an.nobodys()...)
 }
 
 // holdWords says who held the lock: "c1 held it (c1.1), granted 20 ms earlier".

@@ -21,6 +21,7 @@ var earlyCauses = []struct {
 	{find: (*earlyCase).sharedExpiry, always: true},
 	{find: (*earlyCase).delayedRelease, always: true},
 	{find: (*earlyCase).minority},
+	{find: (*earlyCase).noServer},
 	{find: (*earlyCase).besideRelease},
 	{find: (*earlyCase).ownRelease},
 	{find: (*earlyCase).confirmedLost},

@@ -77,6 +77,7 @@ var oneBug = []func(w, o *Counterexample) bool{
 	(*Counterexample).explained,
 	(*Counterexample).withoutFault,
 	func(w, o *Counterexample) bool { return w.Evidence.exposes(o.Evidence) },
+	func(w, o *Counterexample) bool { return w.Cause == noServer && o.Cause == noServer },
 	func(w, o *Counterexample) bool { return w.neverFreed() != "" && w.neverFreed() == o.neverFreed() },
 	(*Counterexample).lostTheSame,
 	func(w, o *Counterexample) bool { return w.missedNotice() && o.missedNotice() },

@@ -288,6 +288,8 @@ func TestSameBug(t *testing.T) {
 		"what follows from it":                                              {of("wrong-release", "", release(needed)), of("stale-write", "granted-early", release(needed)), true},
 		"another harm":                                                      {of("deadlock", "", release(needed)), of("wrong-release", "", release(needed)), false},
 		"a lease hazard":                                                    {of("stale-write", "never-held"), seenOnce(of("stale-write", "never-held")), true},
+		"granted by no server, for one fault and another":                   {of("double-grant", noServer), of("granted-early", noServer), true},
+		"granted by no server, and by too few":                              {of("granted-early", noServer), of("granted-early", minority), false},
 		"another lease hazard":                                              {of("stale-write", AfterLease), of("stale-write", "never-held"), false},
 		"a lease hazard and a bug":                                          {of("stale-write", "never-held"), of("stale-write", "not-renewed"), false},
 		"another act":                                                       {of("wrong-release", "", release(needed)), of("wrong-release", "", renewal), false},

@@ -9,6 +9,9 @@ import (
 // minority is the cause of an early grant by so few servers that a fault kept the others from answering.
 const minority = "minority"
 
+// noServer is the cause of a grant that no server can have given: whichever fault kept them from it does not matter.
+const noServer = "no-server"
+
 // unanswering are the faults by which servers do not answer, and forget nothing.
 var unanswering = []string{"cut", "hold", "withhold", "pause", "refuse"}
 

@@ -34,12 +34,15 @@ type seen struct {
 
 // Causes and mitigations that several lines share.
 const (
-	tookError    = "a client took an error of the service for the lock, or for the renewal of its lease"
-	lateRelease  = "a release that came late may have freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner"
-	freedAnother = "a client released the lock without looking at the owner, or under the same owner's name, and freed another client's"
-	twoSteps     = "a writer that went on to read lost the lock in between: giving it back and sharing it are two steps"
-	oneStep      = "let the service turn the writer's entry into a reader's in one step that compares the owner"
-	readAnswer   = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
+	noServer      = "no-server"
+	grantedByNone = "a client was granted the lock while no server could answer it: it takes an error, a missing answer or its own memory for a grant"
+	failClosed    = "if the service cannot be reached, nobody has the lock: report the error, and let the caller decide"
+	tookError     = "a client took an error of the service for the lock, or for the renewal of its lease"
+	lateRelease   = "a release that came late may have freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner"
+	freedAnother  = "a client released the lock without looking at the owner, or under the same owner's name, and freed another client's"
+	twoSteps      = "a writer that went on to read lost the lock in between: giving it back and sharing it are two steps"
+	oneStep       = "let the service turn the writer's entry into a reader's in one step that compares the owner"
+	readAnswer    = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
 )
 
 // The first line that fits is taken, so what is special stands before what is general.
@@ -134,6 +137,7 @@ var advices = []advice{
 		"compare the owner and take away what it gives back in one step, and give the answer to the user", "guides/mitigations.md#answers"},
 	{"granted-early", "minority", nil, "a client was granted the lock, or renewed its lease, while a majority of the servers could not answer it: others let a second client in",
 		"take the lock, and renew it, only if more than half of all servers agreed; one that does not answer, or answers with an error, did not", "guides/mitigations.md#majority"},
+	{"granted-early", noServer, nil, grantedByNone, failClosed, "guides/mitigations.md#errors"},
 	{"granted-early", "rounded", nil, "the lease ended less than a millisecond before its time: it is counted in whole milliseconds and rounded down, or counted from the answer",
 		"round the end of a lease up, or promise one millisecond less, and count it from before the request", "guides/mitigations.md#short-lease"},
 	{"granted-early", "granted-early", stillDown, "the lock went to two clients while a server was down or coming back: too few of the servers granted it, or one that did not know of the earlier grant did",
@@ -182,6 +186,7 @@ var advices = []advice{
 	{"double-grant", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "counted-late", nil, "a client's library counted the lease from an answer that came late: for the service it was over before",
 		"count a lease from before the request that takes or renews it, and give up the lock when it is over by that", "guides/mitigations.md#lost-answer"},
+	{"double-grant", noServer, nil, grantedByNone, failClosed, "guides/mitigations.md#errors"},
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of another grant", "guides/mitigations.md#not-renewed"},
 	{"double-grant", "", struck(refusing), tookError, readAnswer, "guides/mitigations.md#errors"},
