@@ -18,6 +18,7 @@ func TestHeadlineOfARecord(t *testing.T) {
 		{"none", nil, nil, checker.True, "PASS. The unnamed lock kept its promises. No fault was injected."},
 		{"in the history alone", nil, map[string]checker.FaultCount{"pause": {Injected: 1, Confirmed: 1}}, checker.True, "PASS. The unnamed lock kept its promises under pause."},
 		{"without effect", nil, map[string]checker.FaultCount{"pause": {Injected: 1}}, checker.True, "PASS. The unnamed lock kept its promises. No fault took effect."},
+		{"without data", nil, map[string]checker.FaultCount{"kill:wipe": {Injected: 1, Confirmed: 1}}, checker.True, "PASS. The unnamed lock kept its promises under kill without its data."},
 		{"asked for", []string{"kill:holder"}, map[string]checker.FaultCount{"kill": {Injected: 1, Confirmed: 1}}, checker.True, "PASS. The unnamed lock kept its promises under kill of the holder."},
 	} {
 		run := Run{}

@@ -123,16 +123,18 @@ func decided(v checker.Verdict) (passed, open []string) {
 func faultWords(run Run) string {
 	var words []string
 	for _, f := range run.Faults {
+		f, without := strings.CutSuffix(f, ":wipe")
+		data := map[bool]string{true: " without its data"}[without]
 		name, target, ok := strings.Cut(f, ":")
 		switch {
 		case f == everything && len(run.Drawn) > 0:
 			words = append(words, Run{Drawn: run.Drawn}.kinds()...)
 		case !ok || target == "":
-			words = append(words, clip(name, 60))
+			words = append(words, clip(name, 60)+data)
 		case target == "holder" || target == "leader":
-			words = append(words, clip(name, 60)+" of the "+target)
+			words = append(words, clip(name, 60)+" of the "+target+data)
 		default:
-			words = append(words, clip(name, 60)+" of "+clip(target, 60))
+			words = append(words, clip(name, 60)+" of "+clip(target, 60)+data)
 		}
 	}
 	return format.And(words)
