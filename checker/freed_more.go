@@ -86,7 +86,7 @@ func releaseBefore(older []*grant, newer *grant) freed {
 		if o.invT <= latest.okT {
 			break
 		}
-		if o.typ != tOK || o.grant == nil || !givesBackLess(o, latest) {
+		if o.grant == nil || o.typ != tOK && !o.refusedOver() || !givesBackLess(o, latest) {
 			continue
 		}
 		if newer.inv < 0 || newer.lo-max(o.endT, newer.invT) > prompt {
@@ -112,6 +112,9 @@ func (o *op) ofShare() bool { return o.grant.mode == shared && !o.over() }
 
 // over says that a release is of a grant whose lease was over, or which had been released before.
 func (o *op) over() bool { return o.again() || !o.grant.hasNoLease() && !o.grant.mayLast(o.invT) }
+
+// refusedOver says that the lock refused a release of what was over: it may have freed the lock all the same.
+func (o *op) refusedOver() bool { return o.typ == tFail && !o.again() && o.over() }
 
 // words explain it: whom it let in, and which client, left, still had the lock.
 func (f freed) words(newer *grant, left string) string {
