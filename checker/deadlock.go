@@ -342,6 +342,11 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty 
 			}
 		}
 	}
+	if o, f := an.waiterLost(k, best.from); a.Cause == "" && why.suspect == nil && o != nil {
+		a.Explanation += fmt.Sprintf("; %s had asked for it at %s, and waited as well", o.process, format.Instant(o.invT))
+		p := part{fault: f, side: verdict.OnClient}
+		why = blamed{suspect: &p, parts: []part{p}}
+	}
 	if g := k.grantedBeside(best, a.Time, faulty); g != nil {
 		a.Cause = lostWakeUp
 		a.Explanation += fmt.Sprintf("; %s, which asked for it at %s, was granted it %s later, while %s still waited: the lock was free for %s",

@@ -118,6 +118,23 @@ func (g *grant) mayKeepPlace(o *op, t int64) bool {
 	return true
 }
 
+// waiterLost is a client's acquire that was under way at t, when the lock was free, and the last fault by which its messages were lost or late
+// until then: it may have asked again, and wait for what its first request left behind, as others do. nil for none.
+func (an *analysis) waiterLost(k *lock, t int64) (*op, *fault) {
+	n, _ := slices.BinarySearchFunc(k.acquires, t, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	for _, o := range slices.Backward(k.acquires[max(0, n-maxTouched):n]) {
+		if o.endT <= t {
+			continue
+		}
+		for _, f := range an.faults.byNode[o.process].latest(nil, o.invT, t) {
+			if f.onLinks() && f.begin >= o.invT {
+				return o, f
+			}
+		}
+	}
+	return nil, nil
+}
+
 // releasedBy says that the release of g had been confirmed by t.
 func (g *grant) releasedBy(t int64) bool {
 	return g.release != nil && g.release.typ == tOK && g.release.endT <= t
