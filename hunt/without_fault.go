@@ -17,12 +17,20 @@ const downgradeGap = "downgrade-gap"
 // losesInBetween says that a writer that goes on to read has not got the lock in between. What makes that longer does not matter.
 func (w *Counterexample) losesInBetween() bool { return w.Cause == downgradeGap }
 
+// comesOfOverlap says that it is what two clients did to the resource that had the lock at once: how they came to that shows in another
+// counterexample.
+func (s Signature) comesOfOverlap() bool {
+	return (s.Anomaly == "stale-write" || s.Anomaly == "lost-update") && s.Cause == "granted-early"
+}
+
 // withoutFault says that this counterexample, with no fault injected, shows a lock that does by itself what the other one shows: that is
 // then no evidence of a second bug, whatever was on or under way.
 func (w *Counterexample) withoutFault(o *Counterexample) bool {
 	switch {
 	case w.Faults > 0:
 		return false
+	case o.comesOfOverlap():
+		return w.overlaps() && w.Steady()
 	case w.Anomaly == "deadlock":
 		return w.Cause == "" && !w.once() && o.Anomaly == "deadlock" && (o.Cause == "" || o.once())
 	case w.Anomaly == "double-grant" && w.Cause == "":

@@ -55,6 +55,11 @@ func TestWithoutFault(t *testing.T) {
 		"by a fault":                          {stuck("", 1, 4, 4), stuck("lost-release", 1, 1, 3), false},
 		"once, without a fault":               {stuck("", 0, 1, 3), stuck("", 1, 4, 4), false},
 		"after a lost release, with none":     {stuck("lost-release", 0, 4, 4), stuck("", 1, 4, 4), false},
+		"a stale write of two at once":        {plain("double-grant", 0, 4), by("stale-write", "granted-early", 3), true},
+		"a lost update of two at once":        {race(0, 4, 1e6), by("lost-update", "granted-early", 3), true},
+		"a stale write, two now and then":     {plain("double-grant", 0, 1), by("stale-write", "granted-early", 3), false},
+		"a stale write, two by a fault":       {plain("double-grant", 1, 4), by("stale-write", "granted-early", 3), false},
+		"a stale write after a lease":         {plain("double-grant", 0, 4), by("stale-write", "lease-outlived", 3), false},
 		"another harm":                        {stuck("", 0, 4, 4), by("revoked-early", "", 4), false},
 		"a lease that ends with another one":  {race(0, 4, 1e6), by("granted-early", "shared-expiry", 4), false},
 	} {
