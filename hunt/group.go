@@ -40,6 +40,8 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 		return w.withoutFault(o)
 	case w.sameMinority(o), o.sameMinority(w):
 		return w.Cause == minority && o.Cause != minority
+	case w.sameNoServer(o), o.sameNoServer(w):
+		return w.Cause == noServer && o.Cause != noServer
 	case w.sameCount(o):
 		return w.Cause == countedLate && (o.Cause != countedLate || w.Steady() && w.delayShown() && !o.delayShown())
 	case w.Cause == rounded != (o.Cause == rounded):
@@ -77,7 +79,7 @@ var oneBug = []func(w, o *Counterexample) bool{
 	(*Counterexample).explained,
 	(*Counterexample).withoutFault,
 	func(w, o *Counterexample) bool { return w.Evidence.exposes(o.Evidence) },
-	func(w, o *Counterexample) bool { return w.Cause == noServer && o.Cause == noServer },
+	(*Counterexample).sameNoServer,
 	func(w, o *Counterexample) bool { return w.neverFreed() != "" && w.neverFreed() == o.neverFreed() },
 	(*Counterexample).lostTheSame,
 	func(w, o *Counterexample) bool { return w.missedNotice() && o.missedNotice() },

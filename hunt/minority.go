@@ -12,6 +12,29 @@ const minority = "minority"
 // noServer is the cause of a grant that no server can have given: whichever fault kept them from it does not matter.
 const noServer = "no-server"
 
+// sameNoServer says that this one shows a lock that grants itself while no server can answer, and the other one two clients that had it at once while
+// a client had no good answer: whether its record shows that, too, or not.
+func (w *Counterexample) sameNoServer(o *Counterexample) bool {
+	if w.Cause != noServer || !o.overlaps() {
+		return false
+	}
+	general := slices.Contains([]string{"", o.Anomaly, countedLate}, o.Cause)
+	return o.Cause == noServer || w.Steady() && general && o.lacksAnswer()
+}
+
+// lacksAnswer says that by all faults that befell the run clients had no answer, a late one or an error, and that nothing was forgotten.
+func (w *Counterexample) lacksAnswer() bool {
+	s, err := w.scenario()
+	if err != nil {
+		return false
+	}
+	parts := w.Involved(s)
+	return len(parts) > 0 && !slices.ContainsFunc(parts, func(st scenarios.TriggeredFault) bool {
+		stopped := st.Fault.Word == "pause" && !onClient(s, st)
+		return !stopped && !slices.Contains([]string{"cut", "hold", "withhold", "refuse", "reset", "loss", "flap", "slow"}, st.Fault.Word)
+	})
+}
+
 // unanswering are the faults by which servers do not answer, and forget nothing.
 var unanswering = []string{"cut", "hold", "withhold", "pause", "refuse"}
 

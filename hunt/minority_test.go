@@ -50,3 +50,41 @@ func TestSameMinority(t *testing.T) {
 		t.Error("what came once explains what comes always")
 	}
 }
+
+// TestSameNoServer: a lock that grants itself if no server answers is one bug, by whatever fault its client has no answer.
+func TestSameNoServer(t *testing.T) {
+	of := func(anomaly, cause, fault string, hits int) *Counterexample {
+		w := &Counterexample{Signature: Signature{Anomaly: anomaly, Cause: cause}, Name: "x", Faults: 1, Search: Rate{Hits: hits, Runs: 4}}
+		w.Schedule = "name: x\nabout: x\nlocks: [redis]\nclients:\n  A: acquire, write, release\n  B: await A granted, acquire, write, release\nfaults:\n" + fault
+		return w
+	}
+	const (
+		cut    = "- {when: before B's acquire, cut: B from redis, until: 2 leases}\n"
+		reset  = "- {when: before B's acquire, reset: B to servers}\n"
+		server = "- {when: before B's acquire, pause: redis, until: 2 leases}\n"
+		client = "- {when: before B's acquire, pause: B, until: 2 leases}\n"
+		kill   = "- {when: before B's acquire, kill: redis, until: 2 leases}\n"
+	)
+	known := of("double-grant", noServer, cut, 4)
+	for _, c := range []struct {
+		name string
+		o    *Counterexample
+		same bool
+	}{
+		{"which the record shows", of("granted-early", noServer, kill, 1), true},
+		{"by a reset", of("granted-early", "granted-early", reset, 4), true},
+		{"by a reset, without a lease", of("double-grant", "", reset, 4), true},
+		{"by a server that is stopped", of("granted-early", countedLate, server, 4), true},
+		{"by a client that is stopped", of("granted-early", "granted-early", client, 4), false},
+		{"by a server that forgets", of("granted-early", "granted-early", kill, 4), false},
+		{"another cause", of("granted-early", "own-release", reset, 4), false},
+		{"another anomaly", of("token-reuse", "", reset, 4), false},
+	} {
+		if known.sameNoServer(c.o) != c.same || c.same && (!c.o.sameBug(known) || known.heads(c.o) != (c.o.Cause != noServer)) {
+			t.Errorf("%s: one bug %v, want %v", c.name, known.sameNoServer(c.o), c.same)
+		}
+	}
+	if seldom := of("double-grant", noServer, cut, 1); seldom.sameNoServer(of("granted-early", "granted-early", reset, 4)) {
+		t.Error("what came once explains what comes always")
+	}
+}
