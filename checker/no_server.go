@@ -20,7 +20,7 @@ const inEffect = int64(200 * time.Millisecond)
 // needs no server.
 func (an *analysis) byNobody(g *grant, before int64) (byFew, bool) {
 	b := byFew{of: g, did: "was granted the lock", inv: g.inv, ok: g.ok, from: g.invT - before, to: g.okT}
-	if an.opt.Leaderless < 1 || g.mode == nested || !an.minorityOf(&b) || b.silent < an.opt.Leaderless {
+	if an.opt.Servers < 1 || g.mode == nested || !an.minorityOf(&b) || b.silent < an.opt.Servers {
 		return b, false
 	}
 	b.from = g.invT
@@ -37,7 +37,7 @@ type nobodysPair struct {
 // another one was granted it. Leases are looked at where two of them overlap. Whether a fault ended what the other client had does
 // not matter: nobody can have given the lock away meanwhile.
 func (an *analysis) grantedByNobody() []nobodysPair {
-	if an.opt.Leaderless < 1 || an.opt.widened { // when which fault was on is not known well enough then
+	if an.opt.Servers < 1 || an.opt.widened { // when which fault was on is not known well enough then
 		return nil
 	}
 	var out []nobodysPair
@@ -150,8 +150,8 @@ func (b byFew) nobodyWords() string {
 
 // noServer says of an early grant that one of the two was given by no server.
 func (c *earlyCase) noServer() (reason, bool) {
-	if c.an.opt.Leaderless < 1 || c.an.opt.Leaderless > 2 {
-		return reason{}, false // of more, fewer than a majority are no better
+	if c.an.opt.Leaderless > 2 {
+		return reason{}, false // a minority of them is no better
 	}
 	for _, g := range append(slices.Clone(c.older), c.newer) {
 		if b, ok := c.an.byNobody(g, 0); ok {

@@ -37,6 +37,8 @@ type Options struct {
 	// Leaderless is how many servers the lock has of which none leads the others, so that a grant needs a majority of them; 0: one leads, or
 	// nothing is known of it.
 	Leaderless int
+	// Servers is how many servers the lock has; 0: nothing is known of it.
+	Servers int
 	// Renew: the clients were to renew their leases. If they asked, one must have had an answer.
 	Renew bool
 	// NoLock: the clients share the register without a lock. Only the register is

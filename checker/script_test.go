@@ -35,6 +35,8 @@ func script(t testing.TB, text string) Input {
 			in.Options.Lease = seconds(t, value)
 		case "leaderless":
 			in.Options.Leaderless = int(seconds(t, value) / 1e9)
+		case "servers":
+			in.Options.Servers = int(seconds(t, value) / 1e9)
 		case "fair":
 			in.Options.Fair = seconds(t, value)
 		default:

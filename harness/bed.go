@@ -221,7 +221,7 @@ func (b *bed) newSet(ctx context.Context, ttl time.Duration) (*clientSet, error)
 		plan: p, driver: s, dir: b.dir, start: b.start, cluster: s.view, logs: b.logs, live: b.live, keys: b.keys, reg: b.reg,
 		external: b.external, access: b.access, mark: b.mark, emulators: b.emulators, desc: p.describe(p.Options), rec: unwritten(), scope: s.view.scope(), injector: b.injector,
 	}
-	s.desc.Leaderless = leaderless(ctx, b.cluster)
+	s.desc.Leaderless, s.desc.Servers = leaderless(ctx, b.cluster), len(b.testbed.servers(b))
 	if first != nil {
 		s.view.versions = first.Versions
 	}

@@ -95,7 +95,7 @@ func (r *run) describeCluster(ctx context.Context) error {
 		}
 		d.Nodes = append(d.Nodes, results.Node{Name: n.Name, Role: string(n.Role), Addr: n.HostPort(), External: n.External})
 	}
-	d.Leaderless = leaderless(ctx, r.cluster)
+	d.Leaderless, d.Servers = leaderless(ctx, r.cluster), len(r.servers())
 	maps.Copy(d.Versions, r.cluster.Versions(ctx))
 	for _, a := range r.workers.abilities() {
 		if a != nil && a.Library != "" {

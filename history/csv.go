@@ -108,12 +108,15 @@ func (c *csvReader) almost(head []string) error {
 	plain := func(name string) string {
 		return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(name))
 	}
+	free := map[string]string{} // members that no column stands for
+	for _, member := range Members() {
+		if !slices.ContainsFunc(c.columns, func(o column) bool { return o.key == `"`+member+`":` }) {
+			free[plain(member)] = member
+		}
+	}
 	for i, name := range head {
-		for _, member := range Members() {
-			taken := slices.ContainsFunc(c.columns, func(o column) bool { return o.key == `"`+member+`":` })
-			if c.columns[i].key == "" && !taken && plain(name) == plain(member) {
-				return fmt.Errorf("%s: %w: column %s is none: name it %s, or use --map %s=COLUMN", c.name, ErrColumns, quote(name), member, member)
-			}
+		if member, ok := free[plain(name)]; ok && c.columns[i].key == "" {
+			return fmt.Errorf("%s: %w: column %s is none: name it %s, or use --map %s=COLUMN", c.name, ErrColumns, quote(name), member, member)
 		}
 	}
 	return nil

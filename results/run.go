@@ -33,6 +33,7 @@ type Run struct {
 	Nodes      []Node `json:"nodes"`
 	// Leaderless is how many servers there are if none leads the others.
 	Leaderless int `json:"leaderless,omitempty"`
+	Servers    int `json:"servers,omitempty"` // how many there are in all; 0 in earlier runs
 	// Drawn is what --faults all drew its faults from on this cluster.
 	Drawn    []string          `json:"drawn,omitempty"`
 	Versions map[string]string `json:"versions"` // picklock, go, and each service's own
@@ -59,7 +60,7 @@ const everything = "all"
 
 // Asked is what the checker has to know of what was asked of the run.
 func (r Run) Asked() checker.Options {
-	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Lease: int64(r.Lease), Skew: int64(r.Skew), Fair: int64(r.Fair), Faults: r.kinds(), Renew: r.Renew, Leaderless: r.Leaderless, WallSet: int64(r.WallSet.Abs())}
+	o := checker.Options{Require: r.Require, Bound: int64(r.Bound), NoLock: r.NoLock, TTL: int64(r.TTL), Lease: int64(r.Lease), Skew: int64(r.Skew), Fair: int64(r.Fair), Faults: r.kinds(), Renew: r.Renew, Leaderless: r.Leaderless, Servers: r.Servers, WallSet: int64(r.WallSet.Abs())}
 	slices.Sort(o.Faults)
 	return o
 }
