@@ -22,10 +22,10 @@ type stalls struct {
 func watchStalls(ttl time.Duration, now func() int64, record func(history.Event)) *stalls {
 	s := &stalls{quit: make(chan struct{})}
 	every := max(ttl/50, time.Millisecond)
+	last := history.Now() // here: it may take a while until the goroutine runs, which is a stall, too
 	s.over.Go(func() {
 		t := time.NewTicker(every)
 		defer t.Stop()
-		last := history.Now()
 		for {
 			select {
 			case <-s.quit:
