@@ -13,27 +13,14 @@ func findDoubleGrants(an *analysis) []Anomaly {
 	var out []Anomaly
 	for d := range inTime(an.limit, an.overlaps.doubles) {
 		newer := d.newer
-		a := Anomaly{
-			Key: newer.lock.name, Time: newer.okT, Sizes: map[string]int64{},
-		}
-		a.More = d.more
-		refs, until, from := []int32{newer.ok}, an.holdRules.presumedEnd(newer), newer.okT
+		until := an.holdRules.presumedEnd(newer)
 		if d.more > 0 {
 			until = min(until, d.until)
 		}
 		for _, g := range d.older {
-			a.Grants = append(a.Grants, g.id)
-			refs = append(refs, g.ok)
-			if !g.hasNoLease() {
-				refs = append(refs, g.evidenceAt(newer.okT)...)
-			}
-			until, from = min(until, an.holdRules.presumedEnd(g)), min(from, g.okT)
+			until = min(until, an.holdRules.presumedEnd(g))
 		}
-		a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(d.older)
-		a.Sizes["overlap"] = until - newer.okT
-		if n := newer.lock.permits; n > 0 {
-			a.Sizes["permits"] = n
-		}
+		a, refs, from := an.doubleGrant(d, until)
 		a.Explanation = fmt.Sprintf("%s by %s, while %s, and nothing had ended that: not released, no lease known to be over, no fault on them or on the service; %s held it for %s",
 			newer.gets(), format.Instant(newer.okT), d.holdWords(), d.all(), dur(a.Sizes["overlap"]))
 		var why blamed
@@ -77,7 +64,27 @@ func findDoubleGrants(an *analysis) []Anomaly {
 		a.Events = an.evidence.at(refs...)
 		out = append(out, an.evidence.finish(a, from, why, newer.process))
 	}
-	return append(out, an.nobodys()...)
+	return append(out, an.withoutServer()...)
+}
+
+// doubleGrant is the anomaly of a pair that had the lock together until then, without its words; the events that show it; and when
+// the first of them was granted it.
+func (an *analysis) doubleGrant(d doublePair, until int64) (a Anomaly, refs []int32, from int64) {
+	newer := d.newer
+	a = Anomaly{Key: newer.lock.name, Time: newer.okT, More: d.more, Sizes: map[string]int64{"overlap": until - newer.okT}}
+	refs, from = []int32{newer.ok}, newer.okT
+	for _, g := range d.older {
+		a.Grants = append(a.Grants, g.id)
+		refs, from = append(refs, g.ok), min(from, g.okT)
+		if !g.hasNoLease() {
+			refs = append(refs, g.evidenceAt(newer.okT)...)
+		}
+	}
+	a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(d.older)
+	if n := newer.lock.permits; n > 0 {
+		a.Sizes["permits"] = n
+	}
+	return a, refs, from
 }
 
 // holdWords says who held the lock: "c1 held it (c1.1), granted 20 ms earlier".

@@ -13,7 +13,10 @@ type holdRules struct {
 }
 
 // presumedHolds lists when the lock was held by all that is known, by begin.
-func (n *holdRules) presumedHolds(k *lock) []holdInterval {
+func (n *holdRules) presumedHolds(k *lock) []holdInterval { return k.holdsBy(n.presumedHold) }
+
+// holdsBy lists when the lock was held, by begin: by leases, and where a grant promises none, as unleased says.
+func (k *lock) holdsBy(unleased func(*grant) interval) []holdInterval {
 	out := make([]holdInterval, 0, len(k.grants))
 	for _, g := range k.grants {
 		if !g.hasNoLease() {
@@ -22,7 +25,7 @@ func (n *holdRules) presumedHolds(k *lock) []holdInterval {
 			}
 			continue
 		}
-		if s := n.presumedHold(g); s.to > s.from {
+		if s := unleased(g); s.to > s.from {
 			out = append(out, holdInterval{s, g})
 		}
 	}
@@ -45,11 +48,17 @@ const spent = 0.9
 // excuse: what it ended had ended by then, and the answer to the acquire was not late for it. If the client's library
 // promises to renew the grant, it does not end by itself.
 func (n *holdRules) presumedHold(g *grant) interval {
+	s := n.believedHold(g)
+	s.to = min(s.to, n.harmed(g))
+	return s
+}
+
+// believedHold is the same, whatever faults were on: until its client gave it back or lost it, or the lease that it asked for was over.
+func (n *holdRules) believedHold(g *grant) interval {
 	s := interval{g.okT, g.believedEnd}
 	if n.ttl > 0 && !g.watchdog {
 		s.to = min(s.to, satAdd(g.okT, int64(spent*float64(n.ttl))))
 	}
-	s.to = min(s.to, n.harmed(g))
 	return s
 }
 

@@ -16,9 +16,9 @@ const noServer = "no-server"
 // was asked for sooner may have been given.
 const inEffect = int64(200 * time.Millisecond)
 
-// byNobody says that no server can have given the grant, for faults that had begun so long before it was asked for. An inner entry
+// byNoServer says that no server can have given the grant, for faults that had begun so long before it was asked for. An inner entry
 // needs no server.
-func (an *analysis) byNobody(g *grant, before int64) (byFew, bool) {
+func (an *analysis) byNoServer(g *grant, before int64) (byFew, bool) {
 	b := byFew{of: g, did: "was granted the lock", inv: g.inv, ok: g.ok, from: g.invT - before, to: g.okT}
 	if an.opt.Servers < 1 || g.mode == nested || !an.minorityOf(&b) || b.silent < an.opt.Servers {
 		return b, false
@@ -27,28 +27,29 @@ func (an *analysis) byNobody(g *grant, before int64) (byFew, bool) {
 	return b, !slices.ContainsFunc(b.faults, func(f *fault) bool { return baseName(f.name) == "refuse" })
 }
 
-// nobodysPair is a grant that no server can have given, and one that another client had at the same time.
-type nobodysPair struct {
+// noServerPair is a grant that no server can have given, and one that another client had at the same time.
+type noServerPair struct {
 	doublePair
-	by byFew
+	by    byFew
+	until int64 // they had it together until then
 }
 
-// grantedByNobody finds the grants that no server can have given, and that promise no lease, while another client had the lock, or before
-// another one was granted it. Leases are looked at where two of them overlap. Whether a fault ended what the other client had does
-// not matter: nobody can have given the lock away meanwhile.
-func (an *analysis) grantedByNobody() []nobodysPair {
+// noServerPairs finds the grants that no server can have given, and that promise no lease, while another client had the lock, or before
+// another one was granted it. Leases are looked at where two of them overlap. Whether a fault of the service ended what the other client had
+// does not matter: nobody can have given the lock away meanwhile.
+func (an *analysis) noServerPairs() []noServerPair {
 	if an.opt.Servers < 1 || an.opt.widened { // when which fault was on is not known well enough then
 		return nil
 	}
-	var out []nobodysPair
+	var out []noServerPair
 	known := an.overlaps.wrongGrants()
-	for _, k := range an.locks {
+	for k := range inTime(an.limit, an.locks) {
 		given := map[*grant]byFew{}
 		for _, g := range k.grants {
 			if !g.hasNoLease() || g.inv < 0 {
 				continue
 			}
-			if b, ok := an.byNobody(g, inEffect); ok {
+			if b, ok := an.byNoServer(g, inEffect); ok {
 				given[g] = b
 			}
 		}
@@ -57,16 +58,16 @@ func (an *analysis) grantedByNobody() []nobodysPair {
 			continue
 		}
 		first := true
-		for _, p := range an.believedHolds(k, given) {
+		for _, p := range k.holdsBy(func(g *grant) interval { return an.heldUnlessHarmed(g, given) }) {
 			older := c.conflicts(p)
 			c.add(p)
-			if k.mutex() && older != nil && older[0].g.process == p.g.process || older == nil || known[p.g] {
+			if older == nil || known[p.g] || k.mutex() && older[0].g.process == p.g.process {
 				continue
 			}
-			for _, g := range append([]*grant{p.g}, grantsOf(older)...) {
+			with := crowdOf(older, first)
+			for _, g := range append([]*grant{p.g}, with.older...) {
 				if b, ok := given[g]; ok {
-					known[p.g] = true
-					out = append(out, nobodysPair{doublePair{newer: p.g, crowd: crowdOf(older, first)}, b})
+					out = append(out, noServerPair{doublePair{newer: p.g, crowd: with}, b, min(p.to, with.until)})
 					first = false
 					break
 				}
@@ -76,75 +77,30 @@ func (an *analysis) grantedByNobody() []nobodysPair {
 	return out
 }
 
-func grantsOf(list []holdInterval) []*grant {
-	var out []*grant
-	for _, p := range list {
-		out = append(out, p.g)
-	}
-	return out
-}
-
-// believedHolds lists when clients had the lock as they could tell, by begin: of a grant that somebody gave, until a fault on its client.
-func (an *analysis) believedHolds(k *lock, given map[*grant]byFew) []holdInterval {
-	var out []holdInterval
-	for _, g := range k.grants {
-		if !g.hasNoLease() {
-			for _, s := range g.intervals() {
-				out = append(out, holdInterval{s, g})
-			}
-			continue
-		}
-		if s := an.believedHold(g, given); s.to > s.from {
-			out = append(out, holdInterval{s, g})
-		}
-	}
-	sortBy(out, func(p holdInterval) int64 { return p.from })
-	return out
-}
-
-func (an *analysis) believedHold(g *grant, given map[*grant]byFew) interval {
-	s := interval{g.okT, g.believedEnd}
-	if an.opt.TTL > 0 && !g.watchdog {
-		s.to = min(s.to, satAdd(g.okT, int64(spent*float64(an.opt.TTL))))
-	}
+// heldUnlessHarmed is when a client had the lock as far as it could tell. What a server gave may end by a fault on the client.
+func (an *analysis) heldUnlessHarmed(g *grant, given map[*grant]byFew) interval {
+	s := an.holdRules.believedHold(g)
 	if _, ok := given[g]; !ok {
 		s.to = min(s.to, an.faults.ownHarmFrom(g, g.lo))
 	}
 	return s
 }
 
-// nobodys are the anomalies of such pairs.
-func (an *analysis) nobodys() []Anomaly {
+// withoutServer are the double grants of such pairs.
+func (an *analysis) withoutServer() []Anomaly {
 	var out []Anomaly
-	for _, d := range an.grantedByNobody() {
-		newer := d.newer
-		given := map[*grant]byFew{d.by.of: d.by}
-		a := Anomaly{Key: newer.lock.name, Time: newer.okT, More: d.more, Cause: noServer, Sizes: map[string]int64{}}
-		refs, until, from := []int32{newer.ok, d.by.inv, d.by.ok}, an.believedHold(newer, given).to, newer.okT
-		for _, g := range d.older {
-			a.Grants = append(a.Grants, g.id)
-			refs, from = append(refs, g.ok), min(from, g.okT)
-			if !g.hasNoLease() {
-				refs = append(refs, g.evidenceAt(newer.okT)...)
-				until = min(until, g.aliveUntil(newer.okT))
-			} else {
-				until = min(until, an.believedHold(g, given).to)
-			}
-		}
-		a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(d.older)
-		a.Sizes["overlap"] = max(0, until-newer.okT)
-		if n := newer.lock.permits; n > 0 {
-			a.Sizes["permits"] = n
-		}
-		a.Explanation = fmt.Sprintf("%s by %s, while %s, and had not given it back%s", newer.gets(), format.Instant(newer.okT), d.holdWords(), d.by.nobodyWords())
-		a.Events = an.evidence.at(refs...)
-		out = append(out, an.evidence.finish(a, from, d.by.blame(), newer.process))
+	for _, d := range an.noServerPairs() {
+		a, refs, from := an.doubleGrant(d.doublePair, d.until)
+		a.Cause = noServer
+		a.Explanation = fmt.Sprintf("%s by %s, while %s, and had not given it back%s", d.newer.gets(), format.Instant(d.newer.okT), d.holdWords(), d.by.noServerWords())
+		a.Events = an.evidence.at(append(refs, d.by.inv, d.by.ok)...)
+		out = append(out, an.evidence.finish(a, from, d.by.blame(), d.newer.process))
 	}
 	return out
 }
 
-// nobodyWords say that no server can have given it.
-func (b byFew) nobodyWords() string {
+// noServerWords say that no server can have given it.
+func (b byFew) noServerWords() string {
 	return fmt.Sprintf("; %s %s at %s while no server could answer it", b.of.process, b.did, format.Instant(b.to))
 }
 
@@ -154,9 +110,9 @@ func (c *earlyCase) noServer() (reason, bool) {
 		return reason{}, false // a minority of them is no better
 	}
 	for _, g := range append(slices.Clone(c.older), c.newer) {
-		if b, ok := c.an.byNobody(g, 0); ok {
+		if b, ok := c.an.byNoServer(g, 0); ok {
 			blame := b.blame()
-			return reason{cause: noServer, words: b.nobodyWords(), refs: []int32{b.inv, b.ok}, blame: &blame}, true
+			return reason{cause: noServer, words: b.noServerWords(), refs: []int32{b.inv, b.ok}, blame: &blame}, true
 		}
 	}
 	return reason{}, false

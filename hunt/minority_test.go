@@ -2,13 +2,19 @@ package hunt
 
 import "testing"
 
+// counterexamplesOf makes counterexamples of a lock, with these faults, that came so often in four runs.
+func counterexamplesOf(lock string) func(anomaly, cause, faults string, hits int) *Counterexample {
+	return func(anomaly, cause, faults string, hits int) *Counterexample {
+		return &Counterexample{
+			Signature: Signature{Anomaly: anomaly, Cause: cause}, Name: "x", Faults: 1, Search: Rate{Hits: hits, Runs: 4},
+			Schedule: "name: x\nabout: x\nlocks: [" + lock + "]\nclients:\n  A: acquire, write, release\n  B: await A granted, acquire, write, release\nfaults:\n" + faults,
+		}
+	}
+}
+
 // TestSameMinority: a lock that too few servers grant is one bug, by whatever fault the others do not answer.
 func TestSameMinority(t *testing.T) {
-	of := func(anomaly, cause, fault string, hits int) *Counterexample {
-		w := &Counterexample{Signature: Signature{Anomaly: anomaly, Cause: cause}, Name: "x", Faults: 1, Search: Rate{Hits: hits, Runs: 4}}
-		w.Schedule = "name: x\nabout: x\nlocks: [redlock]\nclients:\n  A: acquire, write, release\n  B: await A granted, acquire, write, release\nfaults:\n" + fault
-		return w
-	}
+	of := counterexamplesOf("redlock")
 	const (
 		cut      = "- {when: before A's acquire, 'cut': 'A from redis1, redis2, redis3', until: 2 leases}\n"
 		refuse   = "- {when: before B's acquire, refuse: 'redis1, redis2, redis3', until: 2 leases}\n"
@@ -53,11 +59,7 @@ func TestSameMinority(t *testing.T) {
 
 // TestSameNoServer: a lock that grants itself if no server answers is one bug, by whatever fault its client has no answer.
 func TestSameNoServer(t *testing.T) {
-	of := func(anomaly, cause, fault string, hits int) *Counterexample {
-		w := &Counterexample{Signature: Signature{Anomaly: anomaly, Cause: cause}, Name: "x", Faults: 1, Search: Rate{Hits: hits, Runs: 4}}
-		w.Schedule = "name: x\nabout: x\nlocks: [redis]\nclients:\n  A: acquire, write, release\n  B: await A granted, acquire, write, release\nfaults:\n" + fault
-		return w
-	}
+	of := counterexamplesOf("redis")
 	const (
 		cut    = "- {when: before B's acquire, cut: B from redis, until: 2 leases}\n"
 		reset  = "- {when: before B's acquire, reset: B to servers}\n"

@@ -9,7 +9,7 @@ import (
 	"github.com/picklock/picklock/scenarios"
 )
 
-const twoFaults = `
+const twoClients = `
 name: counterexample
 about: "x"
 locks: [redis]
@@ -18,7 +18,9 @@ clients:
   A: acquire, read, work 0.5 leases, write, release
   B: acquire, read, write, release
 faults:
-  - when: before A's write
+`
+
+const twoFaults = twoClients + `  - when: before A's write
     pause: A
     until: after B's write or 3 leases
   - when: before B's read
@@ -79,16 +81,7 @@ func TestWithoutInAHunt(t *testing.T) {
 	}
 }
 
-const clockSet = `
-name: counterexample
-about: "x"
-locks: [redis]
-ttl: 250ms
-clients:
-  A: acquire, read, work 0.5 leases, write, release
-  B: acquire, read, write, release
-faults:
-  - when: A's acquire has sent message 1
+const clockSet = twoClients + `  - when: A's acquire has sent message 1
     clock: A +750ms
     until: after B's write or 3 leases
 `
