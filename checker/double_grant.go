@@ -21,8 +21,8 @@ func findDoubleGrants(an *analysis) []Anomaly {
 			until = min(until, an.holdRules.presumedEnd(g))
 		}
 		a, refs, from := an.doubleGrant(d, until)
-		a.Explanation = fmt.Sprintf("%s by %s, while %s, and nothing had ended that: not released, no lease known to be over, no fault on them or on the service; %s held it for %s",
-			newer.gets(), format.Instant(newer.okT), d.holdWords(), d.all(), dur(a.Sizes["overlap"]))
+		a.Explanation = fmt.Sprintf("%s by %s, while %s, and nothing had ended that: not released, no lease known to be over, no fault on them or on the service; %s held it %s",
+			newer.gets(), format.Instant(newer.okT), d.holdWords(), d.all(), overlapWords(a.Sizes["overlap"]))
 		var why blamed
 		switch w := wrong[newer]; {
 		case w != nil:
@@ -71,7 +71,7 @@ func findDoubleGrants(an *analysis) []Anomaly {
 // the first of them was granted it.
 func (an *analysis) doubleGrant(d doublePair, until int64) (a Anomaly, refs []int32, from int64) {
 	newer := d.newer
-	a = Anomaly{Key: newer.lock.name, Time: newer.okT, More: d.more, Sizes: map[string]int64{"overlap": until - newer.okT}}
+	a = Anomaly{Key: newer.lock.name, Time: newer.okT, More: d.more, Sizes: map[string]int64{"overlap": an.overlap(newer.okT, until)}}
 	refs, from = []int32{newer.ok}, newer.okT
 	for _, g := range d.older {
 		a.Grants = append(a.Grants, g.id)

@@ -51,7 +51,7 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 	}
 	a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(older)
 	a.Events = an.evidence.at(refs...)
-	a.Sizes["overlap"] = min(until, max(newer.okT, an.last)) - newer.okT
+	a.Sizes["overlap"] = an.overlap(newer.okT, until)
 	all := "both believed it"
 	switch {
 	case with.n() > 1:
@@ -69,14 +69,20 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 		gets = newer.got()
 		early = early && culprit.aliveAt(newer.okT)
 	}
-	a.Explanation += fmt.Sprintf(" when %s by %s; %s ", gets, format.Instant(newer.okT), all)
-	if a.Sizes["overlap"] > 0 {
-		a.Explanation += "for " + dur(a.Sizes["overlap"])
-	} else {
-		a.Explanation += "as the record ends"
-	}
+	a.Explanation += fmt.Sprintf(" when %s by %s; %s %s", gets, format.Instant(newer.okT), all, overlapWords(a.Sizes["overlap"]))
 	late := an.blame(&a, culprit, newer, early)
 	return an.evidence.finish(a, from, an.suspects.believed(a.Cause, late, culprit, newer), newer.process)
+}
+
+// overlap is how much of [from, until) the record shows. What is on at its last instant has no length there.
+func (an *analysis) overlap(from, until int64) int64 { return min(until, max(from, an.last)) - from }
+
+// overlapWords say for how long clients had the lock together.
+func overlapWords(overlap int64) string {
+	if overlap == 0 {
+		return "as the record ends"
+	}
+	return "for " + dur(overlap)
 }
 
 // blame says why older's client went on believing, or newer's began to; early
