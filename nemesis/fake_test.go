@@ -108,6 +108,7 @@ type fakeInjector struct {
 	clocks  map[int]clock.Setting
 	set     map[int]int64                  // when
 	wires   map[string]packetfault.Request // by namespace and address
+	counted int                            // how often packets were counted
 }
 
 func newFakeInjector() *fakeInjector {
@@ -179,7 +180,8 @@ func (h *fakeInjector) packets(netns string, o packetfault.Request) (packetfault
 		case packetfault.Ping:
 			r.Took = 2 * h.wires[key].Shape.Delay
 		case packetfault.Count:
-			r.Lost, r.Passed = 1, 2
+			h.counted++
+			r.Lost, r.Down, r.Passed = h.counted, 2*h.counted, 7*h.counted
 		}
 	}
 	if o.Op == packetfault.Probe {

@@ -130,14 +130,20 @@ func (nw *network) seen(ctx context.Context, some []directedLink, is func(packet
 	return all
 }
 
-// counts is what became of the packets on these links.
-func (nw *network) counts(ctx context.Context, some []directedLink) (lost, passed int) {
+// packetCounts says what became of packets.
+type packetCounts struct{ lost, down, passed int }
+
+// all is the number of packets.
+func (c packetCounts) all() int { return c.lost + c.down + c.passed }
+
+// counts is what became of the packets on these links since the first of the shapes that are on them.
+func (nw *network) counts(ctx context.Context, some []directedLink) (c packetCounts) {
 	for _, x := range some {
 		if r, err := nw.order(ctx, x, packetfault.Request{Op: packetfault.Count}); err == nil {
-			lost, passed = lost+r.Lost, passed+r.Passed
+			c.lost, c.down, c.passed = c.lost+r.Lost, c.down+r.Down, c.passed+r.Passed
 		}
 	}
-	return lost, passed
+	return c
 }
 
 // lookEvery is how often several nodes are polled for what only one of them may know.

@@ -84,3 +84,31 @@ func TestSeenOnEachLink(t *testing.T) {
 		}
 	}
 }
+
+// TestLossesOfItsOwn: a fault that makes links worse counts the packets that were lost in its way
+// while it lasted, and none that another fault lost on the same links.
+func TestLossesOfItsOwn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		request FaultRequest
+		want    string
+	}{
+		"slow": {FaultRequest{Slow: link.Slow{Delay: 5 * time.Millisecond}}, ""},
+		"loss": {FaultRequest{Loss: 0.2}, ", 1 of 10 packets lost"},
+		"flap": {FaultRequest{Flap: 50 * time.Millisecond}, ", 2 of 10 packets lost"},
+	} {
+		env := &Env{Cluster: newFakeCluster(), Isolated: true, TTL: time.Second, Injector: newFakeInjector()}
+		env.net = newNetwork(env)
+		tc.request.Kind, tc.request.Nodes, tc.request.Peers = name, []string{"c1"}, []string{"s1"}
+		kind, _ := lookup(name)
+		f, err := kind.Make(t.Context(), env, Plan{FaultRequest: tc.request}, chance{})
+		if err == nil {
+			err = f.Inject(t.Context())
+		}
+		if err == nil {
+			err = f.Heal(t.Context())
+		}
+		if got := f.(interface{ Detail() string }).Detail(); err != nil || tc.want == "" && strings.Contains(got, "lost") || !strings.HasSuffix(got, tc.want) {
+			t.Errorf("%s: %q, %v, want an end of %q", name, got, err, tc.want)
+		}
+	}
+}

@@ -65,6 +65,7 @@ type shaping struct {
 	shape packetfault.Shape
 	harm  <-chan struct{}
 
+	before   packetCounts // at the beginning, under other faults' shapes
 	measured string
 	lost     string // at the end
 }
@@ -86,7 +87,13 @@ func (s *shaping) Steps() []string { return s.steps }
 // Await implements Awaiter, as for a cut-off holder.
 func (s *shaping) Await() <-chan struct{} { return s.harm }
 
-func (s *shaping) Inject(ctx context.Context) error { return s.env.net.shape(ctx, s, s.links, s.shape) }
+func (s *shaping) Inject(ctx context.Context) error {
+	if err := s.env.net.shape(ctx, s, s.links, s.shape); err != nil {
+		return err
+	}
+	s.before = s.env.net.counts(ctx, s.links)
+	return nil
+}
 
 func (s *shaping) Verify(ctx context.Context) (err error) {
 	var up []directedLink
@@ -107,8 +114,19 @@ func (s *shaping) Verify(ctx context.Context) (err error) {
 }
 
 func (s *shaping) Heal(ctx context.Context) error {
-	if lost, passed := s.env.net.counts(ctx, s.links); lost > 0 {
-		s.lost = fmt.Sprintf("%d of %d packets lost", lost, lost+passed)
+	// Another fault may lose packets of these links in its own way: those are not counted.
+	now, lost := s.env.net.counts(ctx, s.links), 0
+	if now.all() < s.before.all() { // a node that has started anew counts from nothing
+		s.before = packetCounts{}
+	}
+	if s.shape.Loss > 0 {
+		lost += now.lost - s.before.lost
+	}
+	if s.shape.Flap > 0 {
+		lost += now.down - s.before.down
+	}
+	if lost > 0 {
+		s.lost = fmt.Sprintf("%d of %d packets lost", lost, now.all()-s.before.all())
 	}
 	return s.env.net.unshape(ctx, s, s.links)
 }

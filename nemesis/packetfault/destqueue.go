@@ -23,7 +23,8 @@ type destQueue struct {
 	busy   time.Time // until when the earlier packets take up the rate
 	last   time.Time // when the last of late is due
 	late   []delayed
-	lost   int
+	lost   int // by chance
+	down   int // lost while the link was down
 	passed int
 	fate   Fate // of the latest packet
 }
@@ -116,7 +117,11 @@ func (l *destQueue) applyShape(p packet, now time.Time) (due time.Time) {
 	down := s.Flap > 0 && now.Sub(l.since)/s.Flap%2 == 0
 	if down || s.Loss > 0 && rand.Float64() < s.Loss {
 		l.fate.Down, l.fate.Lost = down, !down
-		l.lost++
+		if down {
+			l.down++
+		} else {
+			l.lost++
+		}
 		l.verdict(p.id, false)
 		return time.Time{}
 	}
@@ -173,7 +178,7 @@ func (l *destQueue) setShape(s Shape, now time.Time) {
 		}
 		l.late, l.last = nil, time.Time{}
 	} else if l.shape == (Shape{}) {
-		l.lost, l.passed = 0, 0
+		l.lost, l.down, l.passed = 0, 0, 0
 	}
 	l.shape, l.since, l.busy = s, now, time.Time{}
 }

@@ -127,8 +127,8 @@ func TestLaneShapes(t *testing.T) {
 	s.setShape(Shape{Loss: 1}, now)
 	s.take(packet{id: 6}, now)
 	s.want(t, "6 false")
-	if s.lost != 3 || s.passed != 1 {
-		t.Errorf("lost %d, passed %d, want 3 and 1", s.lost, s.passed)
+	if s.lost != 1 || s.down != 2 || s.passed != 1 {
+		t.Errorf("lost %d by chance and %d while the link was down, passed %d, want 1, 2 and 1", s.lost, s.down, s.passed)
 	}
 	// However different the delays, no packet overtakes another.
 	s.setShape(Shape{Delay: 50 * time.Millisecond, Jitter: 50 * time.Millisecond}, now)

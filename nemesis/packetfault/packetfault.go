@@ -113,7 +113,8 @@ type Shape struct {
 // Report is what came of a Request.
 type Report struct {
 	Messages int           `json:"messages,omitempty"` // that wait, that were let go, or that have passed
-	Lost     int           `json:"lost,omitempty"`     // packets that a Shape has lost
+	Lost     int           `json:"lost,omitempty"`     // packets that a Shape has lost by chance
+	Down     int           `json:"down,omitempty"`     // packets that a Shape has lost while the link was down
 	Passed   int           `json:"passed,omitempty"`   // packets that it has let go
 	Took     time.Duration `json:"took,omitempty"`     // of a Ping
 	Fate     Fate          `json:"fate,omitzero"`      // of a Probe

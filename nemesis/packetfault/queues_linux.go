@@ -324,7 +324,7 @@ func (d *packetQueue) do(ctx context.Context, to []netip.Addr, o Request) (r Rep
 		defer d.mu.Unlock()
 		r.Messages = d.waiting(to)
 		for _, l := range d.destQueues(to) {
-			r.Lost, r.Passed = r.Lost+l.lost, r.Passed+l.passed
+			r.Lost, r.Down, r.Passed = r.Lost+l.lost, r.Down+l.down, r.Passed+l.passed
 		}
 	case Deliver:
 		if o.N > 0 {
