@@ -19,6 +19,7 @@ func TestPairs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes a minute")
 	}
+	t.Parallel()
 	for _, x := range []struct {
 		lock, cluster string
 		names         []string

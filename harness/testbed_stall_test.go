@@ -12,6 +12,7 @@ import (
 
 // A disk that hung leaves servers that are whole once it works again: what runs on them next shows what it shows elsewhere.
 func TestAfterStall(t *testing.T) {
+	t.Parallel()
 	for lock, on := range map[string]struct {
 		server string
 		ttl    time.Duration
