@@ -48,7 +48,7 @@ type Cell struct {
 	// Discarded counts the runs before these that proved nothing: this machine was too busy.
 	Discarded int         `json:"discarded,omitempty"`
 	Sentence  string      `json:"sentence,omitempty"`
-	Causes    []string    `json:"causes,omitempty"` // of what broke a required property, the deepest first
+	Causes    []Cause     `json:"causes,omitempty"` // of what broke a required property, the deepest first of its first run
 	Steps     []StepTaken `json:"steps,omitempty"`
 	CutShort  bool        `json:"cut_short,omitempty"` // it was interrupted
 
@@ -114,8 +114,8 @@ func CellSummary(w io.Writer, c Cell, report string, color bool) error {
 	if c.Sentence != "" {
 		fmt.Fprintf(&b, "  %s\n", clip(c.Sentence, 600))
 	}
-	for _, cause := range c.Causes[:min(len(c.Causes), maxSummed)] {
-		fmt.Fprintf(&b, "  cause:    %s\n", clip(cause, 1000))
+	for _, cause := range summed(c.Causes) {
+		fmt.Fprintf(&b, "  cause:    %s\n", cause)
 	}
 	if report != "" {
 		fmt.Fprintf(&b, "  report:   %s\n", clean(report))

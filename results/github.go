@@ -45,7 +45,7 @@ func GitHub(m *Matrix, env func(string) string, w io.Writer, asJSON bool) error 
 			text = c.Why + ". " + c.Sentence
 		}
 		if len(c.Causes) > 0 {
-			text += ". " + c.Causes[0]
+			text += ". " + c.Causes[0].String()
 		}
 		if _, err := fmt.Fprintf(w, "::%s title=%s::%s\n", level, annotationTitle.Replace(clip(title, 200)), annotation.Replace(clip(text, 2000))); err != nil {
 			return err
@@ -65,8 +65,8 @@ func (m *Matrix) causesMD() string {
 			b.WriteString("\n### What broke, by root cause\n\n")
 		}
 		fmt.Fprintf(&b, "- %s on %s, fencing %s\n", markdownEscaper.Replace(clip(c.Scenario, 100)), markdownEscaper.Replace(clip(c.Lock, 100)), markdownEscaper.Replace(clip(c.Fencing, 40)))
-		for _, cause := range c.Causes[:min(len(c.Causes), maxSummed)] {
-			fmt.Fprintf(&b, "  - %s\n", markdownEscaper.Replace(clip(cause, 1000)))
+		for _, cause := range summed(c.Causes) {
+			fmt.Fprintf(&b, "  - %s\n", markdownEscaper.Replace(cause))
 		}
 	}
 	return b.String()

@@ -86,11 +86,11 @@ func failure(name string, p checker.Property, causes []rootCause) *JUnitFailure 
 	}
 	for _, r := range causes {
 		if r.Property == clip(name, 40) {
-			say(r.Class, r.Name, strings.TrimPrefix(r.line(), r.Name), r.At, r.Evidence)
+			say(r.Class, r.Name, strings.TrimPrefix(r.cause().String(), r.Name), r.At, r.Evidence)
 		}
 		for _, c := range r.Then {
 			if c.Property == clip(name, 40) {
-				say(r.Class, c.Name, fmt.Sprintf(" × %s, a consequence of %s", c.Count, r.line()), c.At, c.Evidence)
+				say(r.Class, c.Name, fmt.Sprintf(" × %s, a consequence of %s", c.Count, r.cause()), c.At, c.Evidence)
 			}
 		}
 		if len(lines) >= maxJUnit {

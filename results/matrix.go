@@ -100,9 +100,7 @@ func (c *Cell) Add(one Cell) {
 		c.Valid = one.Valid
 	}
 	c.Dir, c.Sentence = firstNonEmpty(c.Dir, one.Dir), firstNonEmpty(c.Sentence, one.Sentence)
-	if c.Causes == nil {
-		c.Causes = one.Causes
-	}
+	c.Causes = withCauses(c.Causes, one.Causes)
 	if c.Counts == nil {
 		c.Counts = one.Counts
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -265,6 +266,28 @@ func TestGitHubTellsTheCauses(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "wrong-release of a.1 b.1 c.1 is told. wrong-release × 30: a client released") {
 		t.Errorf("annotation: %s", log.String())
+	}
+}
+
+// What broke in several runs of a cell is counted together where the cause is the same.
+func TestCausesOfSeveralRuns(t *testing.T) {
+	release := func(n int, led string) Cause {
+		return Cause{Name: "wrong-release", Count: n, Says: "nobody looks; mitigation: look (page)", LedTo: led}
+	}
+	other := Cause{Name: "wrong-release", Count: 1, Says: "it came late; mitigation: wait (page)"}
+	all := one(checker.False, checker.False, []string{"wrong-release"})
+	all.Causes = []Cause{release(2, "which led to 1 stale-write")}
+	for _, more := range [][]Cause{nil, {other, release(3, "which led to 2 stale-write")}, {other}} {
+		run := one(checker.False, checker.False, []string{"wrong-release"})
+		run.Causes = more
+		all.Add(run)
+	}
+	got := summed(all.Causes)
+	if want := []string{"wrong-release × 5: nobody looks; mitigation: look (page)", "wrong-release × 2: it came late; mitigation: wait (page)"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := summed(make([]Cause, maxSummed+2)); len(got) != maxSummed+1 || got[maxSummed] != "2 more causes" {
+		t.Errorf("%q", got)
 	}
 }
 

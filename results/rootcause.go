@@ -131,28 +131,71 @@ func Sentence(v checker.Verdict) string {
 	return ""
 }
 
-// Causes says the root causes of what broke a required property, a line each, the
-// deepest first: "wrong-release × 10: why; mitigation: what (page); which led to ...".
-func Causes(run Run, v checker.Verdict) []string {
-	var out []string
+// Cause is a root cause of what broke a required property, without its evidence.
+type Cause struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`            // anomalies, of all runs that are put together
+	Says  string `json:"says,omitempty"`   // why, and the mitigation; "" where the cause is not recognised
+	LedTo string `json:"led_to,omitempty"` // "which led to 2 stale-write"; "" for nothing, and of several runs
+}
+
+// Causes are the root causes of what broke a required property, the deepest first.
+func Causes(run Run, v checker.Verdict) []Cause {
+	var out []Cause
 	for _, r := range rootCauses(run, v) {
 		if r.Required {
-			out = append(out, r.line())
+			out = append(out, r.cause())
 		}
 	}
 	return out
 }
 
-// line is all of it but the evidence.
-func (r rootCause) line() string {
-	s := fmt.Sprintf("%s × %s", r.Name, r.Count)
+func (r rootCause) cause() Cause {
+	c := Cause{Name: r.Name, Count: r.N, LedTo: r.LedTo}
 	if r.Says != "" {
-		s += fmt.Sprintf(": %s; mitigation: %s (%s)", r.Says, r.Do, r.Link)
+		c.Says = fmt.Sprintf("%s; mitigation: %s (%s)", r.Says, r.Do, r.Link)
 	}
-	if r.LedTo != "" {
-		s += "; " + r.LedTo
+	return c
+}
+
+// String is "wrong-release × 10: why; mitigation: what (page); which led to ...".
+func (c Cause) String() string {
+	s := fmt.Sprintf("%s × %s", c.Name, format.Count(c.Count))
+	if c.Says != "" {
+		s += ": " + c.Says
+	}
+	if c.LedTo != "" {
+		s += "; " + c.LedTo
 	}
 	return s
+}
+
+// summed are the lines of the first causes, and how many more there are.
+func summed(causes []Cause) []string {
+	var out []string
+	for _, c := range causes[:min(len(causes), maxSummed)] {
+		out = append(out, clip(c.String(), 1000))
+	}
+	if more := len(causes) - len(out); more > 0 {
+		out = append(out, plural(more, "more cause", "more causes"))
+	}
+	return out
+}
+
+// withCauses are a cell's causes and those of one more of its runs. What is the same cause is counted together: what it led
+// to differs from run to run, and is left out.
+func withCauses(all, more []Cause) []Cause {
+	all = slices.Clone(all)
+	for _, c := range more {
+		i := slices.IndexFunc(all, func(o Cause) bool { return o.Name == c.Name && o.Says == c.Says })
+		if i < 0 {
+			all = append(all, c)
+			continue
+		}
+		all[i].Count += c.Count
+		all[i].LedTo = ""
+	}
+	return all
 }
 
 // AdviceOn says of one anomaly of a lock what happened, in plain words, and what prevents it, with the page

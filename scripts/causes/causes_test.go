@@ -71,7 +71,7 @@ func wrongCauses(c recorded, v checker.Verdict) []string {
 		if !g.Required {
 			continue
 		}
-		told, _, _ := strings.Cut(says[i], "; mitigation")
+		told, _, _ := strings.Cut(says[i].String(), "; mitigation")
 		i++
 		if !slices.ContainsFunc(c.Causes, func(ok cause) bool { return g.Suspect == ok.Suspect && strings.Contains(told, ok.Says) }) {
 			wrong = append(wrong, "  "+told+" ["+g.Suspect+"]\n    "+v.Anomalies[g.First].Explanation)
