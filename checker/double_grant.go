@@ -50,7 +50,13 @@ func findDoubleGrants(an *analysis) []Anomaly {
 				refs = append(refs, c.evidence()...)
 			}
 		}
-		if l, ok := late[newer]; ok {
+		switch l, ok := late[newer]; {
+		case !ok:
+		case l.own && a.Cause == "":
+			a.Cause = ownRelease
+			a.Explanation += l.release.ownWords()
+			refs = append(refs, l.release.inv, l.release.comp, l.release.grant.ok)
+		case !l.own:
 			a.Cause, why = lateRelease, l.why
 			if refs = append(refs, l.release.inv, l.release.grant.ok); d.release == nil {
 				a.Explanation += l.release.lateWords()

@@ -80,6 +80,7 @@ func (victim *grant) freedLate(faults func(*op) []*fault) (*op, *fault) {
 type lateFreed struct {
 	release *op
 	why     blamed
+	own     bool // it is of the client that then had the lock again
 }
 
 // lateReleases are those by which clients may have been let in beside others, by their grants. If another client of the same lock was let in beside one,
@@ -92,6 +93,8 @@ func (an *analysis) lateReleases() map[*grant]lateFreed {
 		}
 		if l, ok := an.lateFor(d); ok {
 			found[d.newer] = l
+		} else if o := an.ownBefore(d); o != nil {
+			found[d.newer] = lateFreed{release: o, own: true}
 		} else {
 			unsaid[d.newer.lock] = true
 		}
@@ -108,7 +111,7 @@ func (an *analysis) lateFor(d doublePair) (lateFreed, bool) {
 		return lateFreed{}, false
 	}
 	if o := d.release; o != nil {
-		return lateFreed{o, an.faults.blamedFor(o)}, !o.again()
+		return lateFreed{release: o, why: an.faults.blamedFor(o)}, !o.again()
 	}
 	if an.opt.TTL <= 0 {
 		return lateFreed{}, false
@@ -119,7 +122,7 @@ func (an *analysis) lateFor(d doublePair) (lateFreed, bool) {
 		}
 		for _, f := range an.faults.byNode[o.process].latest(nil, o.invT, victim.okT) {
 			if f.delays(o, victim.okT) && satAdd(f.begin, int64(spent*float64(an.opt.TTL))) <= victim.okT {
-				return lateFreed{o, blameThird(f)}, true
+				return lateFreed{release: o, why: blameThird(f)}, true
 			}
 		}
 	}

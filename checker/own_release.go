@@ -27,6 +27,21 @@ func (w *wrongReleases) freedByOwn(e earlyPair, suspect *part) *op {
 	return nil
 }
 
+// ownBefore finds such a release before the older of two grants without a lease: it may have been carried out when the newer one can have been
+// given. nil for none.
+func (an *analysis) ownBefore(d doublePair) *op {
+	victim, newer := d.older[0], d.newer
+	if d.release != nil || d.n() > 1 || !newer.lock.mutex() || an.overlaps.wrong.letsIn(victim, newer) {
+		return nil
+	}
+	for _, o := range slices.Backward(newer.lock.releasedBefore(victim.okT)) {
+		if o.process == victim.process && o.typ == tInfo && o.comp >= 0 && o.grant != nil && an.faults.carriedOutBy(o) >= newer.lo {
+			return o
+		}
+	}
+	return nil
+}
+
 // cutShort are the older grants of early ones that a habit of the lock explains: it gives leases away after a share of them also where no such release can have
 // freed it. Of several clients that were let in while one lease had time left, the first one shows when it was given away.
 func (o *overlaps) cutShort() map[*grant]bool {

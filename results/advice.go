@@ -39,6 +39,8 @@ const (
 	failClosed    = "if the service cannot be reached, nobody has the lock: report the error, and let the caller decide"
 	tookError     = "a client took an error of the service for the lock, or for the renewal of its lease"
 	lateRelease   = "a release that came late may have freed the lock when another client had it: whose lock it is, and deleting it, are two steps, or nothing compares the owner"
+	ownUnanswered = "an earlier release of the same client was not answered, and may have freed its next grant: it came late or was made again, and both grants have one owner's name"
+	ownName       = "give each grant an owner's name of its own, and make a release again only under the name of the grant that it gives back"
 	freedAnother  = "a client released the lock without looking at the owner, or under the same owner's name, and freed another client's"
 	twoSteps      = "a writer that went on to read lost the lock in between: giving it back and sharing it are two steps"
 	oneStep       = "let the service turn the writer's entry into a reader's in one step that compares the owner"
@@ -127,8 +129,7 @@ var advices = []advice{
 	{"granted-early", "shared-expiry", nil, "when the lease of an earlier client ended, more clients were let in than that left room for: permits or readers' shares expire together, or counting and taking are two steps",
 		"give each permit and each reader's share an expiry of its own, and count and take in one step", "guides/mitigations.md#one-step"},
 	{"granted-early", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
-	{"granted-early", "own-release", nil, "an earlier release of the same client was not answered, and may have freed its next grant: it came late or was made again, and both grants have one owner's name",
-		"give each grant an owner's name of its own, and make a release again only under the name of the grant that it gives back", "guides/mitigations.md#own-release"},
+	{"granted-early", "own-release", nil, ownUnanswered, ownName, "guides/mitigations.md#own-release"},
 	{"granted-early", "other-key", nil, "a release of another lock may have freed this one: the name of one begins that of the other, and they are confused",
 		"name what belongs to a lock in full, or end its name with a mark that no name contains; delete, count and subscribe by that name, and by no pattern or prefix", "guides/mitigations.md#other-key"},
 	{"granted-early", "counted-late", nil, "a client's lease lasts longer than the service keeps it: it is counted from the answer, or from a request that was sent again, and the first request took or renewed the lock",
@@ -183,6 +184,7 @@ var advices = []advice{
 	{"double-grant", "downgrade-gap", nil, twoSteps, oneStep, "guides/mitigations.md#one-step"},
 	{"double-grant", "freed-more", nil, "a release freed more of the lock than its client gave back: an inner entry, a reader's share or a permit that it no longer had freed what others still held",
 		"count the entries, the readers or the permits by owner, and take away one's own only, in one step", "guides/mitigations.md#wrong-release"},
+	{"double-grant", "own-release", nil, ownUnanswered, ownName, "guides/mitigations.md#own-release"},
 	{"double-grant", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "counted-late", nil, "a client's library counted the lease from an answer that came late: for the service it was over before",
 		"count a lease from before the request that takes or renews it, and give up the lock when it is over by that", "guides/mitigations.md#lost-answer"},

@@ -130,6 +130,7 @@ var table = []AnomalyInfo{
 		Causes: []Cause{freedForGood, moreFreed, letEnd, gapOfSteps,
 			{Name: "counted-late", Says: "the client's library, which renews leases by itself, counted the lease from the answer, which came late", Bug: true, OwnStep: true, Precise: true},
 			{Name: "no-server", Says: "a client was granted the lock while no server could answer it", Bug: true, OwnStep: true, Precise: true},
+			{Name: "own-release", Says: "an earlier release of the same client had no known outcome, and may have freed its next grant", Bug: true, OwnStep: true, Precise: true},
 			{Name: "late-release", Says: "a third client's release of an earlier grant came late, and may have freed the lock", Bug: true, OwnStep: true}}},
 	{Name: "wrong-release", Property: Exclusion, Depth: 1, OwnStep: true,
 		Doc: "the release of a client that no longer held the lock freed another client's lock",
