@@ -113,6 +113,9 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	for k := range inTime(an.limit, an.locks) {
 		an.complete(k)
 	}
+	for _, k := range an.locks {
+		k.longest = an.maxLease
+	}
 	if an.limit.ended() {
 		return an.stopped()
 	}

@@ -210,6 +210,9 @@ func (g *grant) heldUntil() int64 {
 		}
 		end = max(end, g.anew.okT)
 	}
+	if until, refused := g.refusedUntil(); refused && g.lease == 0 && g.renewed == nil {
+		return max(end, until)
+	}
 	longest := g.lease
 	if g.lease > 0 {
 		end = max(end, satAdd(g.okT, g.lease))
@@ -219,7 +222,12 @@ func (g *grant) heldUntil() int64 {
 			end, longest = max(end, satAdd(r.okT, r.lease)), max(longest, r.lease)
 		}
 	}
-	if g.watchdog || g.unsure != nil && len(*g.unsure) > 0 { // a renewal may have been carried out whose answer never came
+	if g.unsure != nil && len(*g.unsure) > 0 { // a renewal may have been carried out whose answer never came
+		longest = max(longest, g.lock.longest)
+	} else if !g.watchdog {
+		longest = 0
+	}
+	if longest > 0 {
 		end = max(end, satAdd(g.believedEnd, longest))
 	}
 	if r := g.release; r != nil && r.typ == tOK {
@@ -319,8 +327,8 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty 
 		}
 		if o := g.givenUpBehind(refused, best.from); o != nil && a.Cause == "" && !byService {
 			a.Cause = "given-up"
-			a.Explanation += fmt.Sprintf(", and released it; %s had waited for it from %s and given up at %s, and nobody who asked after that has been granted it",
-				o.process, format.Instant(o.invT), format.Instant(o.endT))
+			a.Explanation += fmt.Sprintf(", and released it; %s had waited for it from %s and given up at %s, and nobody who asked after that had been granted it by %s",
+				o.process, format.Instant(o.invT), format.Instant(o.endT), format.Instant(a.Time))
 		}
 		switch {
 		case byService:

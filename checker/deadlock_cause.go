@@ -57,7 +57,7 @@ func (k *lock) cancelledBefore(refused []*op, t int64) *op {
 // cancelled makes such an acquire the cause of a deadlock.
 func (an *analysis) cancelled(a *Anomaly, o *op) blamed {
 	a.Cause = "cancelled"
-	a.Explanation += fmt.Sprintf("; %s had asked for it at %s and cancelled that at %s, and nobody who asked after that has been granted it", o.process, format.Instant(o.invT), format.Instant(o.endT))
+	a.Explanation += fmt.Sprintf("; %s had asked for it at %s and cancelled that at %s, and nobody who asked after that had been granted it by %s", o.process, format.Instant(o.invT), format.Instant(o.endT), format.Instant(a.Time))
 	return an.suspects.unanswered(o)
 }
 
@@ -155,7 +155,7 @@ func (g *grant) lostBy(s *statement) (cause, how string) {
 	if o := g.unsureBefore(s.invT); s.f == fRelease && o != nil {
 		return "lost-release", fmt.Sprintf(", whose renewal at %s has no known outcome, and whose release the lock refused at %s: that may have named what the renewal had changed", format.Instant(o.invT), format.Instant(s.endT))
 	}
-	return "lost-hold", fmt.Sprintf("; the lock answered %s at %s that it no longer holds the lock, and yet another client was not granted it", g.process, format.Instant(s.endT))
+	return "lost-hold", fmt.Sprintf("; the lock answered %s at %s that it no longer holds the lock, and yet another client was not granted it within the bound", g.process, format.Instant(s.endT))
 }
 
 // unsureBefore is the latest renewal of g's hold that was asked for before t and has no known outcome; nil for none.

@@ -22,7 +22,21 @@ func (p *proc) downgraded(acquire *op) {
 		return
 	}
 	g.release.comp, g.release.endT = acquire.comp, acquire.endT
-	if acquire.typ == tOK {
-		g.release.typ = tOK
+	if acquire.typ != tInfo && !acquire.failed {
+		g.release.typ = acquire.typ
 	}
+}
+
+// refusedUntil is until when its client can have had alone what it asked to share, if that was refused: until its release was answered, or
+// for good.
+func (g *grant) refusedUntil() (until int64, refused bool) {
+	if r := g.release; r == nil || !r.downgrades || r.typ != tFail || g.anew != nil {
+		return 0, false
+	}
+	for _, o := range g.lock.released {
+		if o.grant == g && o.typ == tOK {
+			return o.endT, true
+		}
+	}
+	return never, true
 }

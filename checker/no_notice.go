@@ -40,7 +40,7 @@ const slowNotice = int64(500 * time.Millisecond)
 // session is over, and bounds its length: clients send three heartbeats a session, so that it lasted at most one and a half times as
 // long as from the older acquire to the next grant. A library that counts by its own clock knows of the end two thirds of a session
 // later at most: Curator waits for two thirds without an answer, and then for a whole session. Only cuts and pauses of the client may have been
-// on. By another fault the service may have ended the session sooner, or the last heartbeat's answer may have come later. A client that was paused has as long from
+// on it. By another fault on it, or on the service, the service may have ended the session sooner, or the last heartbeat's answer may have come later. A client that was paused has as long from
 // when it goes on, and a second more: ZooKeeper's own waits for up to a second before it connects again.
 func (an *analysis) unreportedSession(old, young *grant, t int64) bool {
 	lasted := young.okT - old.lo
@@ -59,7 +59,8 @@ func (an *analysis) unreportedSession(old, young *grant, t int64) bool {
 		}
 		return false
 	}
-	return an.faults.anySince(old.lo, young.okT, cutOff) && !an.faults.anySince(old.lo, t, func(f *fault) bool { return !cutOff(f) })
+	other := func(f *fault) bool { return !cutOff(f) && (f.hits(old.process) || f.concernsOthers()) }
+	return an.faults.anySince(old.lo, young.okT, cutOff) && !an.faults.anySince(old.lo, t, other)
 }
 
 // stoppedSince says that some fault may have kept a client itself from running, or set its clock, at some time in

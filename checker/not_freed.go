@@ -82,11 +82,15 @@ func (an *analysis) unquiet() []interval {
 // ended. No fault is on when it is quiet, and when it is free the lock can be granted to another client, too.
 func (an *analysis) keptOf(k *lock, released []keptLease, known knownGrants, quiet, free *idle) (kept []keptLease, inTimes int) {
 	refused, acquires := k.refusedAcquires(), k.allAcquires()
+	undisturbed := idle{[2][]interval{joined(an.disturbedBy((*fault).concernsOthers), 0)}, an.last}
 	var ends maxTree
 	ends.build(len(acquires), func(i int) int64 { return acquires[i].endT })
 	for l := range inTime(an.limit, released) {
 		gaveUp := lastBy(refused, l.newer.okT)
 		switch {
+		case l.until > l.newer.okT && undisturbed.over(l.released.release.invT, l.newer.okT):
+			inTimes++ // whatever befell clients
+			continue
 		case gaveUp != nil && gaveUp.endT > l.released.okT: // what it left behind may keep the lock
 			continue
 		case !quiet.over(l.released.release.invT, l.newer.okT):
@@ -94,7 +98,6 @@ func (an *analysis) keptOf(k *lock, released []keptLease, known knownGrants, qui
 		case l.waitedThrough(acquires, &ends, quiet): // it may have been granted the lock, and not been told
 			continue
 		case l.until > l.newer.okT:
-			inTimes++
 			continue
 		}
 		if l.asked = l.askedSince(acquires, known.first); l.asked == nil {

@@ -78,7 +78,9 @@ type lock struct {
 	// margin is by how much two clocks can be apart that its times are of, where nothing
 	// is to be taken from less than that; 0 where they are taken as they are.
 	margin int64
-	now    *occupancy // while the events are read, nil afterwards
+	// longest is the longest lease of the run: a renewal may ask for it that was never answered.
+	longest int64
+	now     *occupancy // while the events are read, nil afterwards
 }
 
 // occupancy counts who has a lock, or asks for it, while the events are read.
