@@ -12,35 +12,59 @@ import (
 
 // ranWrong is how a clock was set, and how it went on: an offset alone leaves it running as it should.
 type ranWrong struct {
+	said    bool    // the history says all of it
 	rate    float64 // of the fastest one; 0 if the history does not say that one ran wrong
+	slowest float64 // the same of the slowest one
 	strobed bool
 	ahead   int64 // ns: by how much the one that was set forward most was set
 	behind  bool  // one was set back
+	back    int64 // ns: by how much at most
 }
 
 // readRanWrong reads it from the steps that a history gives for the fault: "clock: s1 +2s x1.5; clock: s2 strobe 1s".
 func readRanWrong(steps string) (r ranWrong) {
+	unread := false
 	for step := range strings.SplitSeq(steps, ";") {
 		name, rest, _ := strings.Cut(strings.TrimSpace(step), ":")
 		words := strings.Fields(rest)
 		if name != "clock" || len(words) < 2 {
 			continue
 		}
+		r.said = true
 		for _, w := range words[1:] { // the first one is the node
-			if text, ok := strings.CutPrefix(w, "x"); ok {
-				if rate, err := strconv.ParseFloat(text, 64); err == nil {
-					r.rate = max(r.rate, rate)
-				}
-			}
-			r.strobed = r.strobed || w == "strobe"
-			if by, err := time.ParseDuration(w); err == nil && w[0] == '+' { // a strobe's jumps have no sign
-				r.ahead = max(r.ahead, int64(by))
-			} else if err == nil && by < 0 {
-				r.behind = true
-			}
+			unread = !r.read(w) || unread
 		}
 	}
+	r.said = r.said && !unread
 	return r
+}
+
+// read takes one word of how a clock was set; false if it is not understood.
+func (r *ranWrong) read(w string) bool {
+	if text, ok := strings.CutPrefix(w, "x"); ok {
+		rate, err := strconv.ParseFloat(text, 64)
+		if err != nil || rate <= 0 {
+			return false
+		}
+		if r.rate = max(r.rate, rate); r.slowest == 0 || rate < r.slowest {
+			r.slowest = rate
+		}
+		return true
+	}
+	if w == "strobe" {
+		r.strobed = true
+		return true
+	}
+	by, err := time.ParseDuration(w)
+	switch {
+	case err != nil:
+		return false
+	case w[0] == '+': // a strobe's jumps have no sign
+		r.ahead = max(r.ahead, int64(by))
+	case by < 0:
+		r.behind, r.back = true, max(r.back, -int64(by))
+	}
+	return true
 }
 
 // rateSlack is by how much of a lease more than its rate a fast clock may seem to have taken off: the rate is kept by

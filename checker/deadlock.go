@@ -210,7 +210,7 @@ func (g *grant) heldUntil() int64 {
 		}
 		end = max(end, g.anew.okT)
 	}
-	if until, refused := g.refusedUntil(); refused && g.lease == 0 && g.renewed == nil {
+	if until, ok := g.notSharedUntil(); ok && g.lease == 0 && g.renewed == nil {
 		return max(end, until)
 	}
 	longest := g.lease

@@ -144,7 +144,7 @@ func (g *grant) releasedBy(t int64) bool {
 // client asked, and has not said that g was over before.
 func (g *grant) releaseLost() bool {
 	r := g.release
-	return r != nil && r.inv >= 0 && g.lost < 0 &&
+	return r != nil && !r.downgrades && r.inv >= 0 && g.lost < 0 &&
 		!slices.ContainsFunc(g.lock.released, func(o *op) bool { return o.grant == g && o.typ == tOK }) &&
 		!slices.ContainsFunc(g.lock.denials, func(s *statement) bool { return s.g == g })
 }

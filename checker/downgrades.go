@@ -27,11 +27,14 @@ func (p *proc) downgraded(acquire *op) {
 	}
 }
 
-// refusedUntil is until when its client can have had alone what it asked to share, if that was refused: until its release was answered, or
-// for good.
-func (g *grant) refusedUntil() (until int64, refused bool) {
-	if r := g.release; r == nil || !r.downgrades || r.typ != tFail || g.anew != nil {
+// notSharedUntil is until when its client can have had the lock that asked to share it, if it was not told that it does: until its release
+// was answered, or it was granted the lock anew, or for good.
+func (g *grant) notSharedUntil() (until int64, ok bool) {
+	if r := g.release; r == nil || !r.downgrades || r.typ == tOK {
 		return 0, false
+	}
+	if g.anew != nil {
+		return g.anew.okT, true
 	}
 	for _, o := range g.lock.released {
 		if o.grant == g && o.typ == tOK {

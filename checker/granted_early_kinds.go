@@ -61,6 +61,8 @@ func (n *holdRules) releasedLost(e earlyPair, suspect *part) string {
 		return ""
 	case over == n.harmed(g):
 		return fmt.Sprintf("; a fault that began by %s may have ended the hold, and then the answer is false", format.Instant(over))
+	case over == g.believedEnd: // its client had asked for the lock again, which ends nothing
+		return ""
 	default:
 		return "; the lease that its client had asked for was over by then, and if that ended the hold, the answer is false"
 	}

@@ -174,7 +174,8 @@ func (g *grant) keptWords() string {
 // revoked is what is blamed for the early end of a lease: what was on the service since its last word
 // on it.
 func (s *suspects) revoked(told *statement) blamed {
-	b := blamed{parts: s.faults.parts(&stake{service: interval{told.g.lastWord(told.invT), told.endT}})}
+	g := told.g
+	b := blamed{parts: s.faults.parts(&stake{service: interval{g.lastWord(told.invT), told.endT}, lease: g.lease, shortest: g.leaseLeft(told.endT)})}
 	for i, p := range b.parts {
 		if p.side == verdict.OnServer && (b.suspect == nil || rankEarly(p) < rankEarly(*b.suspect)) {
 			b.suspect = &b.parts[i]

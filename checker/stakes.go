@@ -27,6 +27,8 @@ type stake struct {
 	unanswered []*op
 	// lease is what the service had promised to keep, and left how much of it was to come.
 	lease, left int64
+	// shortest is how much was to come of the lease that was to end first.
+	shortest int64
 	// answered is when the first of the grants was answered that the service ought to have kept.
 	answered int64
 }
@@ -176,7 +178,7 @@ func (l *faultLog) parts(s *stake) []part {
 			out = append(out, p)
 		}
 	}
-	return out
+	return s.withoutSmallClocks(out)
 }
 
 // lastWord is since when the service had nothing more to say of the grant before t: its
@@ -200,8 +202,9 @@ type meeting struct {
 // the newer one, and both clients meanwhile. A release of another client's that was under
 // way may have freed what it ought not to have, unless it failed.
 func (m meeting) stake() *stake {
-	s := &stake{service: interval{m.at, m.at}, lease: m.older[0].lease, left: m.older[0].leaseLeft(m.at), answered: m.at}
+	s := &stake{service: interval{m.at, m.at}, lease: m.older[0].lease, left: m.older[0].leaseLeft(m.at), shortest: never, answered: m.at}
 	for _, g := range m.older {
+		s.shortest = min(s.shortest, g.leaseLeft(m.at))
 		s.answered = min(s.answered, g.okT)
 		p := party{g.process, interval{g.lastWord(m.at), m.at}}
 		s.parties = append(s.parties, p)
