@@ -94,7 +94,7 @@ func (s *suspects) leftBehind(g *grant, since int64) blamed {
 // of the service before one of the client.
 func (s *suspects) unanswered(o *op) blamed {
 	asked := interval{o.invT, o.endT}
-	b := blamed{parts: s.faults.parts(&stake{service: asked, parties: []party{{o.process, asked}}})}
+	b := blamed{parts: s.faults.parts(&stake{lock: true, service: asked, parties: []party{{o.process, asked}}})}
 	b.parts = slices.DeleteFunc(b.parts, func(p part) bool { return baseName(p.name) == "clock" })
 	for i, p := range slices.Backward(b.parts) {
 		if b.suspect == nil || b.suspect.side != verdict.OnServer && p.side == verdict.OnServer {

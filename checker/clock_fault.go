@@ -118,7 +118,7 @@ func (l *faultLog) mayDrop(g *grant, to int64, before *fault) bool {
 	within := func(s interval) bool { return s.from <= to && s.to >= g.lo }
 	list := l.service.latest(nil, g.lo, to)
 	return len(list) == maxTouched || slices.ContainsFunc(list, func(f *fault) bool {
-		return f != before && (f.concernsOthers() || f.hits(g.process)) && (!f.setOnly() || slices.ContainsFunc(f.forward(), within))
+		return f != before && !f.onResource() && (f.concernsOthers() || f.hits(g.process)) && (!f.setOnly() || slices.ContainsFunc(f.forward(), within))
 	})
 }
 

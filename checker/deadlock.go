@@ -115,7 +115,7 @@ func (an *analysis) disturbedBy(counts func(*fault) bool) []interval {
 	out := slices.Clone(an.faults.maybeFelt)
 	for i := range an.faults.list {
 		f := &an.faults.list[i]
-		if (f.ended || f.confirmed) && counts(f) { // else it was never observed at all
+		if (f.ended || f.confirmed) && !f.onResource() && counts(f) { // else it was never observed at all
 			out = append(out, interval{f.begin, f.end})
 		}
 	}
@@ -134,7 +134,7 @@ func (an *analysis) brokenFor() brokenFor {
 	b := brokenFor{joined(an.disturbedBy((*fault).concernsOthers), an.opt.Bound), map[string][]interval{}}
 	for i := range an.faults.list {
 		f := &an.faults.list[i]
-		if f.concernsOthers() || !f.ended && !f.confirmed {
+		if f.concernsOthers() || f.onResource() || !f.ended && !f.confirmed {
 			continue
 		}
 		for _, node := range f.nodes {
@@ -214,12 +214,17 @@ func (g *grant) heldUntil() int64 {
 		return max(end, until)
 	}
 	longest := g.lease
-	if g.lease > 0 {
+	switch {
+	case g.lease > 0:
 		end = max(end, satAdd(g.okT, g.lease))
+	case g.mode == nested && g.first != nil && g.first.lease > 0: // it may begin the hold's lease anew, and does not say for how long
+		end = max(end, satAdd(g.okT, g.lock.longest))
 	}
 	for _, r := range g.renewals() {
-		if r.lease > 0 {
-			end, longest = max(end, satAdd(r.okT, r.lease)), max(longest, r.lease)
+		if longest = max(longest, r.lease); r.lease > 0 {
+			end = max(end, satAdd(r.okT, r.lease))
+		} else if g.lock.longest > 0 { // it does not say for how long
+			end = max(end, satAdd(r.okT, g.lock.longest))
 		}
 	}
 	if g.unsure != nil && len(*g.unsure) > 0 { // a renewal may have been carried out whose answer never came

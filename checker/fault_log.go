@@ -69,7 +69,7 @@ func newFaultLog(list []fault, last int64, isClient func(string) bool) *faultLog
 			others = append(others, f)
 		}
 		for _, n := range f.nodes {
-			if isClient(n) && baseName(f.name) != "kill" {
+			if isClient(n) && baseName(f.name) != "kill" && !f.onResource() {
 				own[n] = append(own[n], f)
 			}
 		}
@@ -271,7 +271,7 @@ func (l *faultList) first(position int, from, to int64) int {
 func maybeFelt(list []fault) []interval {
 	var out []interval
 	for _, f := range list { // by begin
-		if !f.losesPackets() || !f.ended {
+		if !f.losesPackets() || !f.ended || f.onResource() {
 			continue
 		}
 		if n := len(out); n == 0 || f.begin > out[n-1].to {

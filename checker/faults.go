@@ -40,10 +40,16 @@ func (f *fault) onService() bool { return len(f.nodes) == 0 || f.clients < len(f
 // concernsOthers says whether it can have an effect on clients that it does not name. A
 // network that is cut between clients and others is whole for those.
 func (f *fault) concernsOthers() bool {
-	if f.onLinks() && f.clients > 0 {
+	if f.onResource() || f.onLinks() && f.clients > 0 {
 		return false
 	}
 	return f.onService()
+}
+
+// onResource says that it was on the resource under the lock alone, or on the network between that and clients: whoever has the lock, and
+// the service, go on as if it were not.
+func (f *fault) onResource() bool {
+	return slices.Contains(f.nodes, registerNode) && len(f.nodes)-f.clients == 1 && (f.clients == 0 || f.onLinks())
 }
 
 // killsClients says that it is a kill of clients, and of nothing else.

@@ -48,7 +48,7 @@ func (an *analysis) unreportedSession(old, young *grant, t int64) bool {
 		return false
 	}
 	cutOff := func(f *fault) bool {
-		if f.clients == 0 || !f.hits(old.process) {
+		if f.clients == 0 || !f.hits(old.process) || f.onResource() {
 			return false
 		}
 		switch baseName(f.name) {
@@ -59,7 +59,7 @@ func (an *analysis) unreportedSession(old, young *grant, t int64) bool {
 		}
 		return false
 	}
-	other := func(f *fault) bool { return !cutOff(f) && (f.hits(old.process) || f.concernsOthers()) }
+	other := func(f *fault) bool { return !cutOff(f) && f.mayStop(old.process) }
 	return an.faults.anySince(old.lo, young.okT, cutOff) && !an.faults.anySince(old.lo, t, other)
 }
 

@@ -66,6 +66,7 @@ func (h renewHabit) with(g *grant) renewHabit {
 // promises to report a loss, and did not, could not know.
 func (an *analysis) causeOfOutlived(g *grant, t int64) string {
 	switch {
+	case g.renewed.unsaidBy(t): // nobody knows when it ended
 	case g.promised <= t && an.letEnd(g, t):
 		return notRenewed
 	case an.unreported(g, t):
@@ -88,7 +89,7 @@ func (an *analysis) letEnd(g *grant, t int64) bool {
 		return false // it had no reason to
 	}
 	return !an.faults.anySince(from, t, func(f *fault) bool {
-		return !f.onOthers(g.process) && !f.short(g, from, h)
+		return f.mayStop(g.process) && !f.short(g, from, h)
 	})
 }
 
@@ -155,9 +156,9 @@ func lastPromise(g *grant) (from, answered int64) {
 // mostLooked is how many faults are looked at, the latest first: a history may have very many.
 const mostLooked = 1024
 
-// onOthers says that it was on other clients alone.
-func (f *fault) onOthers(process string) bool {
-	return f.clients > 0 && f.clients == len(f.nodes) && !slices.Contains(f.nodes, process)
+// mayStop says that it may keep a process, or its library, from what it does at the service.
+func (f *fault) mayStop(process string) bool {
+	return f.concernsOthers() || f.hits(process) && !f.onResource()
 }
 
 // anySince says that some fault of a sort may have been on at some time in [from, to], confirmed or not.

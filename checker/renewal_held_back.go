@@ -27,8 +27,7 @@ func (f *fault) onTheWay(client string) bool {
 	case "clock":
 		return false
 	case "kill", "pause":
-		return f.onServers()
+		return f.concernsOthers()
 	}
-	toRegister := slices.Contains(f.nodes, registerNode) && len(f.nodes)-f.clients == 1
-	return f.onServers() || f.hits(client) && !toRegister
+	return f.concernsOthers() || f.hits(client) && !f.onResource()
 }

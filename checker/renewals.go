@@ -114,3 +114,9 @@ func (l *renewals) promised() int64 {
 	}
 	return l.reach[len(l.reach)-1]
 }
+
+// unsaidBy says that the last renewal that was answered by t does not say for how long: the lease may go on beyond what was promised.
+func (l *renewals) unsaidBy(t int64) bool {
+	n := l.before(t)
+	return n > 0 && l.list[n-1].lease == 0
+}

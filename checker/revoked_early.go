@@ -175,7 +175,7 @@ func (g *grant) keptWords() string {
 // on it.
 func (s *suspects) revoked(told *statement) blamed {
 	g := told.g
-	b := blamed{parts: s.faults.parts(&stake{service: interval{g.lastWord(told.invT), told.endT}, lease: g.lease, shortest: g.leaseLeft(told.endT)})}
+	b := blamed{parts: s.faults.parts(&stake{lock: true, service: interval{g.lastWord(told.invT), told.endT}, lease: g.lease, shortest: g.leaseLeft(told.endT)})}
 	for i, p := range b.parts {
 		if p.side == verdict.OnServer && (b.suspect == nil || rankEarly(p) < rankEarly(*b.suspect)) {
 			b.suspect = &b.parts[i]

@@ -18,6 +18,7 @@ type party struct {
 
 // stake is what an anomaly hangs on: a fault that touched none of it has no part.
 type stake struct {
+	lock     bool     // what is done to the resource, or to links with it, does not matter
 	service  interval // when the service's state mattered; empty: it did not
 	resource interval // when the resource did
 	parties  []party
@@ -83,21 +84,15 @@ func (f *fault) overlaps(s interval) bool { return f.begin <= s.to && f.felt() >
 // hits says that the fault was on this process or its links.
 func (f *fault) hits(process string) bool { return slices.Contains(f.nodes, process) }
 
-// onServers says that the fault was on the service. What is between a client and the
-// service is that client's.
-func (f *fault) onServers() bool {
-	if !f.concernsOthers() {
-		return false
-	}
-	return !slices.Equal(f.nodes, []string{registerNode})
-}
-
 // touches says where a fault touched the stake, and whether it did.
 func (s *stake) touches(f *fault) (part, bool) {
 	if baseName(f.name) == Stall {
 		return part{fault: f, side: verdict.OnMachine}, f.overlaps(s.all())
 	}
-	if s.service.to > s.service.from && f.onServers() && f.overlaps(s.service) {
+	if s.lock && f.onResource() {
+		return part{}, false
+	}
+	if s.service.to > s.service.from && f.concernsOthers() && f.overlaps(s.service) {
 		earlier := f.begin < s.service.from && f.losesState()
 		return part{
 			fault: f, side: verdict.OnServer,
@@ -202,7 +197,7 @@ type meeting struct {
 // the newer one, and both clients meanwhile. A release of another client's that was under
 // way may have freed what it ought not to have, unless it failed.
 func (m meeting) stake() *stake {
-	s := &stake{service: interval{m.at, m.at}, lease: m.older[0].lease, left: m.older[0].leaseLeft(m.at), shortest: never, answered: m.at}
+	s := &stake{lock: true, service: interval{m.at, m.at}, lease: m.older[0].lease, left: m.older[0].leaseLeft(m.at), shortest: never, answered: m.at}
 	for _, g := range m.older {
 		s.shortest = min(s.shortest, g.leaseLeft(m.at))
 		s.answered = min(s.answered, g.okT)
@@ -233,7 +228,7 @@ func (m meeting) stake() *stake {
 // drawStake is what the token of a grant hangs on, next to that of another one: the
 // service in between, and either client while it was granted its own.
 func (m meeting) drawStake() *stake {
-	s := &stake{service: interval{m.older[0].lo, m.at}, answered: m.older[0].okT}
+	s := &stake{lock: true, service: interval{m.older[0].lo, m.at}, answered: m.older[0].okT}
 	for _, g := range []*grant{m.older[0], m.newer} {
 		from := g.lo
 		if g.inv >= 0 {

@@ -49,6 +49,9 @@ func (g *grant) leaseWords(whose string, t int64) string {
 	if g.lease > 0 {
 		lease = "lease of " + dur(g.lease)
 	}
+	if n := g.renewed.before(t); end <= t && g.renewed.unsaidBy(t) {
+		return fmt.Sprintf("; %s %s had been renewed %s before, for nobody knows how long", whose, lease, dur(t-g.renewals()[n-1].okT))
+	}
 	switch {
 	case end > t:
 		return fmt.Sprintf("; %s %s had %s left", whose, lease, dur(end-t))

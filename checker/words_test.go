@@ -39,7 +39,7 @@ func TestGrantWords(t *testing.T) {
 // TestLeaseWords: how a lease stood, before, at and after its end.
 func TestLeaseWords(t *testing.T) {
 	renew := func(sent, answered int64) *renewal {
-		return &renewal{inv: 1, ok: 2, invT: sent, heldUntil: sent, okT: answered, until: sent + 1e9}
+		return &renewal{inv: 1, ok: 2, invT: sent, heldUntil: sent, okT: answered, until: sent + 1e9, lease: 1e9}
 	}
 	for _, c := range []struct {
 		lease   int64 // from 1 s on

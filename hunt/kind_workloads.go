@@ -15,6 +15,17 @@ const (
 	writerOutlives = "writer-outlives"
 )
 
+// The workloads of a writer that stops waiting for a reader: what it leaves behind to be the next must not keep other readers out for good.
+const (
+	writerGivesUp = "writer-gives-up"
+	writerCancels = "writer-cancels"
+)
+
+// writerDies is that this writer is killed while it waits.
+func writerDies(f fault, at scenarios.Trigger) bool {
+	return f.word == "kill" && f.whom == clientNames[1] && at.At == scenarios.Waiting
+}
+
 // kindWorkloads are workloads of what a lock can do that is no mutex: who holds a reentrant one enters it once more, and
 // readers share a read-write lock.
 func kindWorkloads(t Target) [][]string {
@@ -76,10 +87,21 @@ func kindWorkloads(t Target) [][]string {
 				"acquire, read, work 1.3 leases, write, release",
 				"await A granted or 3 leases, acquire shared, read, work 0.6 leases, read, release",
 				"await B granted or 3 leases, acquire, read, write, release"},
+			[]string{writerGivesUp,
+				"acquire shared, read, work 0.6 leases, read, release",
+				"await A granted or 3 leases, acquire within 0.3 leases, read, write, release",
+				"await after A's release or 6 leases, acquire shared, read, release"},
 			[]string{"race-shared", // two readers and a writer ask at once
 				"acquire shared, read, work 0.1 leases, read, release",
 				"acquire, read, work 0.1 leases, write, release",
 				"acquire shared, read, work 0.1 leases, read, release"})
+	}
+	if t.Shared && t.Cancels {
+		texts = append(texts,
+			[]string{writerCancels,
+				"acquire shared, read, work 0.6 leases, read, release",
+				"await A granted or 3 leases, acquire cancelled after 0.3 leases, read, write, release",
+				"await after A's release or 6 leases, acquire shared, read, release"})
 	}
 	if t.Downgrades {
 		texts = append(texts,

@@ -28,6 +28,8 @@ var narrow = map[string]struct {
 	turns:          {strikes: noFault, ends: longerThanLease},
 	readerOutlives: {strikes: noFault},
 	writerOutlives: {strikes: noFault},
+	writerGivesUp:  {strikes: writerDies, ends: longerThanLease, soon: true},
+	writerCancels:  {strikes: noFault, soon: true},
 
 	restarts:   {strikes: crashOfHolder, ends: restartEnds, lease: restartLease},
 	lapses:     {strikes: slowGrant, ends: lapseEnds},
