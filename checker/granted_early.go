@@ -172,7 +172,11 @@ func (g *grant) unbroken(why lasting, other *grant) []int32 {
 		refs = append(why.of.evidenceOver(why.of.okT, why.by.okT-1), why.by.ok)
 	case why.of != g:
 		refs = append(refs, why.of.ok)
-		refs = append(refs, why.of.shortenedBefore(other.okT)...) // else it would have had the lock itself
+		shorter := why.of.shortenedBefore(other.okT) // else it would have had the lock itself
+		if shorter == nil {
+			shorter = why.of.shortenedBefore(g.okT) // or still have it
+		}
+		refs = append(refs, shorter...)
 	}
 	for _, o := range why.asked {
 		refs = append(refs, o.inv)

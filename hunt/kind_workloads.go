@@ -23,7 +23,7 @@ const (
 
 // writerDies is that this writer is killed while it waits.
 func writerDies(f fault, at scenarios.Trigger) bool {
-	return f.word == "kill" && f.whom == clientNames[1] && at.At == scenarios.Waiting
+	return f.word == "kill" && f.whom == clientNames[1] && at.At == scenarios.Event
 }
 
 // kindWorkloads are workloads of what a lock can do that is no mutex: who holds a reentrant one enters it once more, and
