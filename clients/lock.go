@@ -37,6 +37,13 @@ type Reopener interface {
 	Reopen(ctx context.Context, o Options) (Lock, error)
 }
 
+// Starter is a lock in a process of its own, which ends when it breaks the protocol or does not answer, and is started again with the
+// next acquire.
+type Starter interface {
+	// Start starts that process now, if it has ended. anew says that it is not the one of the last call.
+	Start(ctx context.Context) (anew bool, err error)
+}
+
 // Holder is a lock that can be asked whether a grant is still in force.
 type Holder interface {
 	// Holds asks as a careful user of the library would, right before something that only the holder

@@ -23,7 +23,10 @@ func (sc *script) goTo(ctx context.Context, clients []string, timeout time.Durat
 	}
 	for i, done := range all {
 		select {
-		case <-done:
+		case d := <-done:
+			if d.Error != "" {
+				return fmt.Errorf("%s did not go on to another key: %s", clients[i], d.Error)
+			}
 		case <-within.C:
 			return fmt.Errorf("%s did not go on to another key within %v", clients[i], openWithin)
 		case err := <-sc.workers.failed:

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/picklock/picklock/clients"
 )
 
 // mostClosing is how many locks may be on their way to being closed at once.
@@ -34,6 +36,19 @@ func (c *client) reopen(ctx context.Context) error {
 		defer c.closing.Add(-1)
 		_ = old.close() // nobody uses it any more
 	})
+	return nil
+}
+
+// ready prepares the lock for a run: a program that has ended is started again, and connects, before the run begins.
+func (s *script) ready(ctx context.Context, warmKey string) error {
+	if p, ok := s.lock.(clients.Starter); ok {
+		anew, err := p.Start(ctx)
+		if err != nil {
+			return err
+		}
+		s.warmed = s.warmed && !anew
+	}
+	s.warm(ctx, warmKey)
 	return nil
 }
 

@@ -112,8 +112,11 @@ func (c *client) scripted(ctx context.Context, first Command, lines *bufio.Reade
 		case cmd := <-commands:
 			if cmd.Do == CommandKey {
 				s.rekey(cmd.Key, cmd.Timeout)
-				s.warm(ctx, cmd.WarmKey)
-				c.out.send(Message{Done: &Done{ID: cmd.ID, Outcome: Did}})
+				done := &Done{ID: cmd.ID, Outcome: Did}
+				if err := s.ready(ctx, cmd.WarmKey); err != nil {
+					done.Outcome, done.Error = Failed, err.Error()
+				}
+				c.out.send(Message{Done: done})
 				continue
 			}
 			if cmd.Do == CommandReopen {

@@ -297,41 +297,55 @@ func TestScriptedLoss(t *testing.T) {
 	}
 }
 
+// acquiredAt sends the client to key k1, has it acquire that, and returns the number of the acquire among the lines that its program
+// has read, the open among them. No record has the warm key.
+func acquiredAt(t *testing.T, w *scriptedWorker, warm string) int64 {
+	t.Helper()
+	w.next++
+	if err := w.in.Encode(Command{Do: CommandKey, ID: w.next, Key: "k1", WarmKey: warm}); err != nil {
+		t.Fatal(err)
+	}
+	w.until(func(m Message) bool { return m.Done != nil && m.Done.ID == w.next })
+	w.seen = nil
+	if o := w.do(history.Acquire); o != Granted {
+		t.Fatalf("acquire: %s", o)
+	}
+	for _, m := range w.seen {
+		if m.Event != nil && m.Event.Key != "k1" {
+			t.Errorf("recorded: %+v", *m.Event)
+		}
+	}
+	return w.seen[slices.IndexFunc(w.seen, func(m Message) bool { return m.Event != nil && m.Event.Type == history.OK })].Event.Token
+}
+
 // A client that has just been opened acquires and releases a key of its own first, if it is asked to, so that its connections are
 // there. No record has it, and it comes once.
 func TestWarmKey(t *testing.T) {
 	w := startScripted(t, grantsAll)
-	acquired := func(warm string) int64 {
-		t.Helper()
-		w.next++
-		if err := w.in.Encode(Command{Do: CommandKey, ID: w.next, Key: "k1", WarmKey: warm}); err != nil {
-			t.Fatal(err)
-		}
-		w.until(func(m Message) bool { return m.Done != nil && m.Done.ID == w.next })
-		w.seen = nil
-		if o := w.do(history.Acquire); o != Granted {
-			t.Fatalf("acquire: %s", o)
-		}
-		for _, m := range w.seen {
-			if m.Event != nil && m.Event.Key != "k1" {
-				t.Errorf("recorded: %+v", *m.Event)
-			}
-		}
-		return w.seen[slices.IndexFunc(w.seen, func(m Message) bool { return m.Event != nil && m.Event.Type == history.OK })].Event.Token
-	}
 	for i, x := range []struct {
 		warm string
 		want int64 // the program counts the lines that it reads, the open among them
 	}{{"", 2}, {"mine", 5}, {"mine", 6}} {
-		if got := acquired(x.warm); got != x.want {
+		if got := acquiredAt(t, w, x.warm); got != x.want {
 			t.Errorf("%d: the acquire is line %d of the program's input, want %d", i, got, x.want)
 		}
 	}
 	if o := w.do(CommandReopen); o != Did {
 		t.Fatalf("reopen: %s", o)
 	}
-	if got := acquired("mine"); got != 4 {
+	if got := acquiredAt(t, w, "mine"); got != 4 {
 		t.Errorf("opened anew, the acquire is line %d of the program's input, want 4", got)
+	}
+}
+
+// A program that has ended by itself, or was ended since it did not answer, is started again before the next run, and connects before it.
+func TestWarmKeyOfANewProgram(t *testing.T) {
+	w := startScripted(t, strings.Replace(grantsAll, `if r["op"] == "close"`, `if r["op"] == "close" or (r["op"], r.get("key")) == ("acquire", "k1")`, 1))
+	for i := range 2 {
+		if got := acquiredAt(t, w, "mine"); got != 4 {
+			t.Errorf("%d: the acquire is line %d of the program's input, want 4", i, got)
+		}
+		w.sees(func(m Message) bool { return m.Event != nil && m.Event.F == history.Lost && m.Event.Error == programEnded })
 	}
 }
 

@@ -57,6 +57,7 @@ type execLock struct {
 
 	mu        sync.Mutex
 	child     *child             // the one in use, perhaps ended
+	ready     *child             // the one of the last Start
 	abilities *clients.Abilities // nil until a child was open
 }
 
@@ -150,6 +151,18 @@ func (l *execLock) started(ctx context.Context) (*child, error) {
 	}
 	l.child = c
 	return c, nil
+}
+
+// Start implements Starter.
+func (l *execLock) Start(ctx context.Context) (anew bool, err error) {
+	c, err := l.started(ctx)
+	if err != nil {
+		return false, fmt.Errorf("exec: start the program again: %w", err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	anew, l.ready = c != l.ready, c
+	return anew, nil
 }
 
 // open opens the lock in a new child.
