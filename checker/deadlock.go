@@ -38,7 +38,7 @@ func findDeadlocks(an *analysis) []Anomaly {
 	faulty := joined(an.disturbedBy(func(f *fault) bool { return f.name != Stall }), 0) // a machine that stands still frees no lock
 	var out []Anomaly
 	for _, k := range an.locks {
-		unknown, refused := k.unknownAcquires(an.last), k.refusedAcquires()
+		unknown, refused := k.unknownAcquires(an.last), k.refusedAcquires(inQueue)
 		asked := newRequests(k, touching, an.opt.Bound, pollGap(an.opt.Bound))
 		for w := range inTime(an.limit, waitsInVain(an, k, broken, busy(an, k, broken), asked)) {
 			a := deadlock(an, k, w, unknown, refused, faulty)
@@ -360,7 +360,7 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty 
 		p := part{fault: f, side: verdict.OnClient}
 		why = blamed{suspect: &p, parts: []part{p}}
 	}
-	if g := k.grantedBeside(best, a.Time, faulty); g != nil {
+	if g := k.grantedBeside(best, a.Time, faulty); g != nil && !best.ops[0].keptOutBehind(a.Cause) {
 		a.Cause = lostWakeUp
 		a.Explanation += fmt.Sprintf("; %s, which asked for it at %s, was granted it %s later, while %s still waited: the lock was free for %s",
 			g.process, format.Instant(g.invT), dur(g.okT-g.invT), process, g.process)

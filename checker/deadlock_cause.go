@@ -24,11 +24,15 @@ func (k *lock) unknownAcquires(last int64) []*op {
 	return out
 }
 
-// refusedAcquires lists the acquires that were refused after their clients had waited, or that they had cancelled, by their ends.
-func (k *lock) refusedAcquires() []*op {
+// inQueue is how long a client must have waited that was refused in the end, for what it left behind to be a likely cause: one that only tries to get
+// the lock leaves nothing.
+const inQueue = 20e6
+
+// refusedAcquires lists the acquires that were refused after their clients had waited for so long, or that they had cancelled, by their ends.
+func (k *lock) refusedAcquires(waited int64) []*op {
 	var out []*op
 	for _, o := range k.acquires {
-		if o.typ == tFail && !o.failed && o.comp >= 0 && (o.cancelled || o.endT-o.invT > int64(patience)) {
+		if o.typ == tFail && !o.failed && o.comp >= 0 && (o.cancelled || o.endT-o.invT > waited) {
 			out = append(out, o)
 		}
 	}
@@ -189,6 +193,12 @@ func (o *op) cameTo() string {
 		return "failed"
 	}
 	return "has no known outcome"
+}
+
+// keptOutBehind says of a client that waits to share the lock that what another one left behind which gave up may keep it out, and nobody who
+// wants the lock alone: a writer's place in a queue, by which it goes before readers.
+func (o *op) keptOutBehind(cause string) bool {
+	return o.shares && (cause == "cancelled" || cause == "given-up")
 }
 
 // lostWakeUp is the cause of a deadlock of a lock that was free: another client had only to ask for it.

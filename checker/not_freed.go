@@ -81,7 +81,7 @@ func (an *analysis) unquiet() []interval {
 // keptOf are the leases of a lock that went on after their release, and inTimes is how many did not: another client was granted the lock before they would have
 // ended. No fault is on when it is quiet, and when it is free the lock can be granted to another client, too.
 func (an *analysis) keptOf(k *lock, released []keptLease, known knownGrants, quiet, free *idle) (kept []keptLease, inTimes int) {
-	refused, acquires := k.refusedAcquires(), k.allAcquires()
+	refused, acquires := k.refusedAcquires(patience), k.allAcquires()
 	undisturbed := idle{[2][]interval{joined(an.disturbedBy((*fault).concernsOthers), 0)}, an.last}
 	var ends maxTree
 	ends.build(len(acquires), func(i int) int64 { return acquires[i].endT })

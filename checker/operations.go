@@ -23,7 +23,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 		if p.spare == nil {
 			p.spare = r.ops.next()
 		}
-		*p.spare = op{f: fAcquire, process: p.Name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e, t), downgrades: e.Mode == history.Downgrade}
+		*p.spare = op{f: fAcquire, process: p.Name, lock: k, inv: i, comp: -1, invT: t, endT: never, busy: k.busyFor(e, t), shares: e.Shares(), downgrades: e.Mode == history.Downgrade}
 		p.Invoke(acquireID, p.spare)
 		if held := p.latest.get(k.name); e.Mode == history.Nested && held != nil {
 			held.ofHold().askRenewal(p.spare) // what enters a hold again may begin its lease anew

@@ -112,6 +112,7 @@ type op struct {
 	failed    bool // acquire: by the client's own program, not by the lock
 	cancelled bool // acquire that failed: its client had cancelled it
 	busy      bool // acquire: another client had the lock when this one asked
+	shares    bool // acquire: to share the lock
 	// downgrades: it is an acquire that makes a shared grant of what its process has, or what that does to the grant
 	// before: it releases it.
 	downgrades bool
