@@ -24,9 +24,10 @@ const keptFor, keptAtLeast = 1.6, 1.5
 func (t *Target) Learn(ctx context.Context, p Runner) error {
 	w := workload{name: asksHeld, programs: []scenarios.Program{
 		// What cannot be asked ends the run, and comes last.
-		scenarios.MustProgram(fmt.Sprintf("await C done, acquire, work %v leases, %s, release", keptFor, acts.Held), clientNames),
+		scenarios.MustProgram(fmt.Sprintf("await after C's 2nd release or 9 leases, acquire, work %v leases, work 0.4 leases, %s, release", keptFor, acts.Held), clientNames),
 		scenarios.MustProgram("await A granted, acquire, release", clientNames),
-		scenarios.MustProgram("acquire, release, release again", clientNames),
+		// It asks anew when the lease is over, and B may have slept through that.
+		scenarios.MustProgram("acquire, release, release again, await A's 2nd work or 12 leases, acquire, release", clientNames),
 	}}
 	for range learnTries {
 		out, err := p.Run(ctx, t.schedule(w))
@@ -81,7 +82,7 @@ func releasesTwice(events []history.Event) bool {
 }
 
 // kept says that, of the clients but one, the second was not granted the lock before the first one's lease would have been over,
-// had nobody renewed it.
+// had nobody renewed it; nor was that one, which asked anew then, before the first gave the lock back.
 func kept(events []history.Event, but string, lease time.Duration) bool {
 	var grants []history.Event
 	for _, e := range events {
@@ -89,7 +90,24 @@ func kept(events []history.Event, but string, lease time.Duration) bool {
 			grants = append(grants, e)
 		}
 	}
+	if len(grants) > 0 && grantedBefore(events, but, grants[0]) {
+		return false
+	}
 	return len(grants) == 1 || len(grants) > 1 && time.Duration(grants[1].Time-grants[0].Time) >= time.Duration(keptAtLeast*float64(lease))
+}
+
+// grantedBefore says that a client was granted the lock after another one, and before that asked to release it.
+func grantedBefore(events []history.Event, client string, first history.Event) bool {
+	after := slices.IndexFunc(events, func(e history.Event) bool { return e.Time == first.Time && e.Process == first.Process && e.F == first.F && e.Type == first.Type })
+	for _, e := range events[after+1:] {
+		switch {
+		case e.Process == first.Process && e.F == history.Release:
+			return false
+		case e.Process == client && e.F == history.Acquire && e.Type == history.OK:
+			return true
+		}
+	}
+	return false
 }
 
 // unrenewed says that the first grant, but for those to one client, has a lease that nothing renewed, nor was to.

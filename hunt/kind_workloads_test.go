@@ -219,6 +219,8 @@ func TestLearn(t *testing.T) {
 		"nobody knows who got it":   {o: Outcome{Events: []history.Event{{F: history.Acquire, Type: history.Invoke}, {F: history.Acquire, Type: history.Info}}}, nobody: true},
 		"one got it at last":        {o: Outcome{Events: append([]history.Event{{F: history.Acquire, Type: history.Invoke}, {F: history.Acquire, Type: history.Fail}}, grantedTo("B", 1))}, kept: true},
 		"of C nothing is learnt":    {o: Outcome{Events: []history.Event{grantedTo("C", 0), grantedTo("A", 0.1), grantedTo("B", 1.71)}}, kept: true},
+		"B slept, and C got it":     {o: Outcome{Events: []history.Event{grantedTo("A", 0), grantedTo("C", 1.8)}}},
+		"C got it when A was done":  {o: Outcome{Events: []history.Event{grantedTo("A", 0), {Process: "A", F: history.Release, Type: history.Invoke}, grantedTo("C", 2.1)}}, kept: true},
 		"the shorter lease":         {o: Outcome{Events: []history.Event{{F: history.Acquire, Type: history.OK, Lease: 2e9}, {F: history.Acquire, Type: history.OK, Lease: 1e9}}}, granted: time.Second},
 		"kept without a renewal":    {o: Outcome{Events: leased(history.Event{})}, kept: true, granted: time.Second, stays: true},
 		"kept by a renewal":         {o: Outcome{Events: leased(history.Event{F: history.Renew, Type: history.OK, Grant: "A.1"})}, kept: true, granted: time.Second},
