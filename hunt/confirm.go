@@ -31,6 +31,7 @@ func (h *Search) confirm(ctx context.Context, p Runner, at point, sig Signature,
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.pending, pendingKey(sig))
+	h.takeUp(w)
 	if !h.keep(w) {
 		return
 	}

@@ -61,10 +61,10 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 		if again, yes := h.onceMore(p); yes {
 			h.retry = append(h.retry, retry{point: again})
 		}
-		if p.id != "" {
+		if p.id != "" && !p.counted {
 			h.fates[p.id] = fate{what: WasDiscarded, why: tooBusyFor}
 		}
-		if h.o.Record != nil && p.again == nil {
+		if h.o.Record != nil && p.first() {
 			h.o.Record(Ran{Schedule: key(p.schedule), Point: p.id, Depth: p.depth, Guided: guided, Discarded: out.Discarded, Busy: true, Took: out.Took, Setup: out.Setup})
 		}
 		h.progress()
@@ -109,7 +109,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 			}
 		}
 	}
-	if p.again == nil {
+	if p.first() {
 		h.judge(broke)
 		h.count(p, guided, out, len(broke) > 0)
 	} else if out.Discarded != "" {
@@ -118,7 +118,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	if len(p.schedule.TriggeredFaults) == 1 {
 		h.brokeBy(p.workload, p.schedule, broke)
 	}
-	if h.o.Record != nil && p.again == nil {
+	if h.o.Record != nil && p.first() {
 		r := Ran{Decided: decidedBy(out.Verdict), Schedule: key(p.schedule), Point: p.id, Depth: p.depth, Guided: guided, Discarded: out.Discarded, Granted: granted, Took: out.Took, Setup: out.Setup}
 		for _, b := range broke {
 			r.Broke = append(r.Broke, b.root())
@@ -129,6 +129,7 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	for _, sig := range broke {
 		delete(h.owed, h.ofRoot(sig.root(), nil).Name())
 		if h.knownCounterexample(sig) {
+			h.passOver(p, sig, out)
 			continue
 		}
 		h.pending[pendingKey(sig)] = true
@@ -136,6 +137,28 @@ func (h *Search) observe(p point, guided bool, out *Outcome) []Signature {
 	}
 	h.progress()
 	return fresh
+}
+
+// passOver keeps a schedule that showed what is being confirmed of another one, which may come more seldom, if it has the fewest faults of those.
+func (h *Search) passOver(p point, sig Signature, out *Outcome) {
+	k := pendingKey(sig)
+	if !h.pending[k] || !p.first() || out.Discarded != "" {
+		return
+	}
+	if known, ok := h.passedOver[k]; !ok || p.depth < known.depth {
+		h.passedOver[k] = p
+	}
+}
+
+// takeUp has the schedule that was passed over run once more, if the one that was confirmed instead is intermittent and has no fewer faults.
+func (h *Search) takeUp(w *Counterexample) {
+	k := pendingKey(w.Signature)
+	p, ok := h.passedOver[k]
+	delete(h.passedOver, k)
+	if ok && w.Search.Hits < w.Search.Runs && p.depth <= w.Faults {
+		p.counted = true
+		h.retry = append(h.retry, retry{point: p})
+	}
 }
 
 // judge counts what a schedule showed.

@@ -81,7 +81,8 @@ type Search struct {
 	corpus  *corpus
 	played  map[string]bool
 
-	pending         map[string]bool // signatures that are being confirmed
+	pending         map[string]bool  // signatures that are being confirmed
+	passedOver      map[string]point // schedules that showed one of them meanwhile
 	counterexamples []*Counterexample
 	owed            map[string]bool        // what an earlier search saw, was not confirmed, and has to be seen again
 	before          int                    // runs of an earlier search
@@ -115,7 +116,7 @@ func New(o Options) *Search {
 		o.Strategy = Guided
 	}
 	h := &Search{
-		o: o, mutator: newMutator(o.Target, o.mostFaults(), o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{},
+		o: o, mutator: newMutator(o.Target, o.mostFaults(), o.Seed), corpus: newCorpus(), played: map[string]bool{}, pending: map[string]bool{}, passedOver: map[string]point{},
 		infeasible: map[string]string{}, failureCounts: map[string]int{}, breaking: map[string][]Signature{}, confirmed: map[string]bool{}, skipped: map[string]int{},
 		fates: map[string]fate{}, rates: map[string]*Rate{}, missed: map[string]string{}, passed: map[string]int{}, showed: map[string]int{},
 	}

@@ -22,8 +22,12 @@ type point struct {
 	guided   bool     // it is none of the space
 	alone    bool     // no other runs beside it
 	again    *entry   // it is run once more, to see whether it shows that again
+	counted  bool     // it was run before, and is run once more to be confirmed
 	arms     []string // of the bandit, that made it
 }
+
+// first says that it was not run before.
+func (p point) first() bool { return p.again == nil && !p.counted }
 
 // space gives the schedules up to a depth, the shallow ones first, in an order that does
 // not change.
