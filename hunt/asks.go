@@ -98,7 +98,9 @@ func kept(events []history.Event, but string, lease time.Duration) bool {
 
 // grantedBefore says that a client was granted the lock after another one, and before that asked to release it.
 func grantedBefore(events []history.Event, client string, first history.Event) bool {
-	after := slices.IndexFunc(events, func(e history.Event) bool { return e.Time == first.Time && e.Process == first.Process && e.F == first.F && e.Type == first.Type })
+	after := slices.IndexFunc(events, func(e history.Event) bool {
+		return e.Time == first.Time && e.Process == first.Process && e.F == first.F && e.Type == first.Type
+	})
 	for _, e := range events[after+1:] {
 		switch {
 		case e.Process == first.Process && e.F == history.Release:

@@ -345,7 +345,9 @@ func TestWarmKeyOfANewProgram(t *testing.T) {
 		if got := acquiredAt(t, w, "mine"); got != 4 {
 			t.Errorf("%d: the acquire is line %d of the program's input, want 4", i, got)
 		}
-		w.sees(func(m Message) bool { return m.Event != nil && m.Event.F == history.Lost && m.Event.Error == programEnded })
+		w.sees(func(m Message) bool {
+			return m.Event != nil && m.Event.F == history.Lost && m.Event.Error == programEnded
+		})
 	}
 }
 
