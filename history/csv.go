@@ -222,7 +222,7 @@ func (c *csvReader) cell(i int, cell []byte) error {
 		text, _ := json.Marshal(strings.Fields(string(cell))) // strings can be written
 		c.out = append(c.out, text...)
 	case to.number && !isNumber(cell):
-		return fmt.Errorf("column %s: %s is no whole number: write it as 1000000", quote(to.name), quote(string(cell)))
+		return fmt.Errorf("column %s: %s is no whole number: want one such as 1000000", quote(to.name), quote(string(cell)))
 	case to.truth && string(cell) != "true" && string(cell) != "false":
 		return fmt.Errorf("column %s: %s is no truth value: write true or false", quote(to.name), quote(string(cell)))
 	case to.number, to.truth:

@@ -319,6 +319,8 @@ func TestDowngradeIsOfNoModel(t *testing.T) {
 		{Index: 1, Time: 2, Process: "c1", Type: history.OK, F: history.Acquire, Key: "k", Grant: "c1.1"},
 		{Index: 2, Time: 3, Process: "c1", Type: history.Invoke, F: history.Acquire, Key: "k", Mode: history.Downgrade},
 		{Index: 3, Time: 4, Process: "c1", Type: history.OK, F: history.Acquire, Key: "k", Grant: "c1.2", Mode: history.Downgrade},
+		{Index: 4, Time: 5, Process: "c1", Type: history.Invoke, F: history.Read, Key: "k"},
+		{Index: 5, Time: 6, Process: "c1", Type: history.OK, F: history.Read, Key: "k"},
 	}
 	for name, want := range map[string]bool{"rw-lock": true, "mutex": true, "reentrant-mutex": true, "register": false} {
 		m, err := Named(name)

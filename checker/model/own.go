@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ func FromEvents(events []history.Event, line func(i int) int, m *Model, name str
 	shares := map[string]bool{} // by grant
 	// The token is the grant's: what stands on reads and writes is a copy that nobody vouches for.
 	tokens := map[string]int64{}
+	read, others := false, "" // an operation of the model, and one of none
 	for i := range events {
 		e := &events[i]
 		if e.Process == history.Nemesis {
@@ -43,8 +45,10 @@ func FromEvents(events []history.Event, line func(i int) int, m *Model, name str
 			}
 		}
 		if !slices.Contains(m.Fs, f) {
+			others = cmp.Or(others, e.F)
 			continue
 		}
+		read = true
 		at := At{e.Index, line(i)}
 		if e.Type == history.Invoke {
 			if old := p.open[e.Process]; old != nil {
@@ -83,6 +87,9 @@ func FromEvents(events []history.Event, line func(i int) int, m *Model, name str
 			}
 			o.Under = o.Out
 		}
+	}
+	if !read && others != "" {
+		return nil, unfit{fmt.Errorf("%s: its operations are such as %q, and none of model %s (%s): leave out --model to have it judged", name, others, m.Name, strings.Join(m.Fs, ", "))}
 	}
 	return p.finish(), nil
 }
