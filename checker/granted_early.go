@@ -152,7 +152,7 @@ func (g *grant) renewedEarly(older *grant, t int64) (cause, what string, unsure 
 	if over {
 		return "renewed-early", g.process + "'s lease had ended and was renewed", nil
 	}
-	return grantedEarly, g.process + "'s lease, which may have ended, was renewed", g.unbroken(why, older)
+	return grantedEarly, g.process + "'s lease, which may have ended, was renewed", g.unbroken(why, t)
 }
 
 // lasting is why a lease need not have ended: a grant of its hold that lasts long enough, or longest, by its last renewal if it took one,
@@ -164,19 +164,15 @@ type lasting struct {
 }
 
 // unbroken lists the events of it, and those without which there would seem to be a gap before it; of the grant itself
-// nothing but its renewal. other is the other client's.
-func (g *grant) unbroken(why lasting, other *grant) []int32 {
+// nothing but its renewal. t is when the lease met the other client's.
+func (g *grant) unbroken(why lasting, t int64) []int32 {
 	var refs []int32
 	switch {
 	case why.by != nil:
 		refs = append(why.of.evidenceOver(why.of.okT, why.by.okT-1), why.by.ok)
 	case why.of != g:
 		refs = append(refs, why.of.ok)
-		shorter := why.of.shortenedBefore(other.okT) // else it would have had the lock itself
-		if shorter == nil {
-			shorter = why.of.shortenedBefore(g.okT) // or still have it
-		}
-		refs = append(refs, shorter...)
+		refs = append(refs, why.of.shortenedBefore(t)...) // else it would still have the lock
 	}
 	for _, o := range why.asked {
 		refs = append(refs, o.inv)

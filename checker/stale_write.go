@@ -129,7 +129,7 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		} else { // its client learnt of it last
 			_, why := old.overAt(young.okT)
 			refs = append(append(refs, young.evidenceAt(old.okT)...), old.promiseEvidence(w.op.invT))
-			refs = append(refs, old.unbroken(why, young)...)
+			refs = append(refs, old.unbroken(why, young.okT)...)
 		}
 	case "delayed", "renewed-late":
 		refs = append(refs, old.promiseEvidence(w.op.invT))
