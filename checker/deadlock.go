@@ -204,6 +204,12 @@ func (g *grant) mayHold() interval { return interval{g.lo, g.heldUntil()} }
 // need not end if its client asked for the lock again and had never given it back.
 func (g *grant) heldUntil() int64 {
 	end := g.believedEnd
+	if g.kept && g.watchdog && g.anew == nil { // its library renews it until it is given back
+		if r := g.release; r != nil && r.typ == tOK {
+			return max(end, r.endT)
+		}
+		return never
+	}
 	if g.kept && g.lease == 0 && g.renewed == nil {
 		if g.anew == nil || g.mode == shared { // each time that it shares the lock counts
 			return never
@@ -235,7 +241,7 @@ func (g *grant) heldUntil() int64 {
 	if longest > 0 {
 		end = max(end, satAdd(g.believedEnd, longest))
 	}
-	if r := g.release; r != nil && r.typ == tOK {
+	if r := g.release; r != nil && r.typ == tOK && !g.lingers {
 		end = r.endT
 	}
 	return max(end, g.okT)

@@ -70,10 +70,20 @@ func (k *lock) freeWords() string {
 const mostLeft = 64
 
 // leftBehind is, of a lock's grants, the one that left it in the state in which it is from t on: the last one; of a semaphore
-// the last whose client does not have its permit any more, and did not give it back if there is one.
+// the last whose client does not have its permit any more, and did not give it back if there is one; of readers likewise, since there was a writer; and
+// of a hold that was entered again the last entry that was not given back.
 func leftBehind(k *lock, grants []*grant, t int64) *grant {
 	last := grants[len(grants)-1]
 	if k.permits <= 1 {
+		for _, g := range slices.Backward(grants[max(0, len(grants)-mostLeft):]) {
+			beside := g == last || last.mode == shared && g.mode == shared || last.mode == nested && g.ofHold() == last.ofHold()
+			if !beside {
+				break
+			}
+			if (g.release == nil || g.release.typ != tOK) && g.heldUntil() <= t {
+				return g
+			}
+		}
 		return last
 	}
 	var over *grant
@@ -96,6 +106,9 @@ func leftBehind(k *lock, grants []*grant, t int64) *grant {
 func (k *lock) lastWords(g *grant) string {
 	if k.permits > 1 && g.n < int32(len(k.grants)-1) {
 		return "the last to have had a permit, of those that no longer have one,"
+	}
+	if g.mode == shared && g.n < int32(len(k.grants)-1) && k.grants[g.n+1].mode == shared {
+		return "the last to have shared it, of those that had not given it back,"
 	}
 	return "the last to be granted it"
 }
