@@ -158,7 +158,9 @@ func busy(an *analysis, k *lock, broken []interval) []interval {
 // busyBy is busy where hold says when a grant can have had the lock.
 func busyBy(an *analysis, k *lock, broken []interval, hold func(*grant) interval) []interval {
 	busy := make([]interval, 0, len(k.grants)+len(k.acquires))
-	busy = append(busy, k.held(hold)...)
+	for i, s := range k.held(hold) {
+		busy = append(busy, an.restarted(k.grants[i], s))
+	}
 	type lateGrants struct {
 		until int64 // they may have leases
 		n     int64
@@ -186,6 +188,30 @@ func busyBy(an *analysis, k *lock, broken []interval, hold func(*grant) interval
 	}
 	sortBy(busy, func(s interval) int64 { return s.from })
 	return busy
+}
+
+// mostRestarts bounds how often a lease is taken to have begun anew.
+const mostRestarts = 8
+
+// restarted is until when a grant that was not given back can have had the lock, if a fault of the service was on in that time: a server that starts
+// again, and one that takes over, may begin its lease anew, as etcd's do.
+func (an *analysis) restarted(g *grant, s interval) interval {
+	if g.lock.longest == 0 || g.releasedBy(never) {
+		return s
+	}
+	for range mostRestarts {
+		end := s.to
+		for _, f := range an.faults.service.latest(nil, s.from, s.to) {
+			if f.concernsOthers() && baseName(f.name) != "clock" {
+				end = max(end, satAdd(f.end, g.lock.longest))
+			}
+		}
+		if end == s.to {
+			break
+		}
+		s.to = end
+	}
+	return s
 }
 
 // held is when clients can have had the lock that were granted it.
@@ -241,7 +267,7 @@ func (g *grant) heldUntil() int64 {
 	if longest > 0 {
 		end = max(end, satAdd(g.believedEnd, longest))
 	}
-	if r := g.release; r != nil && r.typ == tOK && !g.lingers {
+	if r := g.release; r != nil && r.typ == tOK && !g.lingers && !g.goesOnBeside() {
 		end = r.endT
 	}
 	return max(end, g.okT)

@@ -48,6 +48,12 @@ func (k *lock) inHoldOf(g *grant) []*grant {
 	return append([]*grant{first}, list[max(0, len(list)-maxBetween):]...)
 }
 
+// goesOnBeside says of an entry, or of the grant that a hold began with, that another one of the hold was not given back: the lease that it began anew
+// is the hold's, and goes on.
+func (g *grant) goesOnBeside() bool {
+	return g.lock.nested && slices.ContainsFunc(g.lock.inHoldOf(g), func(e *grant) bool { return e != g && !e.releasedBy(never) })
+}
+
 // ofHold is the first grant of the hold that a grant is an entry of; itself if it is none.
 func (g *grant) ofHold() *grant {
 	if g == nil || g.first == nil {
