@@ -45,8 +45,9 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 		a.Grants = append(a.Grants, g.id)
 		refs = append(refs, g.ok)
 		from = min(from, g.okT)
-		if g.promised > 0 && (culprit.promised == 0 || g.promised < culprit.promised) {
-			culprit = g // the one whose lease ended first
+		sooner := g.promised > 0 && (culprit.promised == 0 || g.promised < culprit.promised)
+		if held, as := g.confirmedAfter(newer.okT), culprit.confirmedAfter(newer.okT); held == as && sooner || !held && as {
+			culprit = g // the one whose lease ended first, of those that the lock does not say later to have been in force
 		}
 	}
 	a.Grants, a.Processes = append(a.Grants, newer.id), processesOf(older)
@@ -72,6 +73,11 @@ func twoHolders(an *analysis, with crowd, newer *grant, early bool) Anomaly {
 	a.Explanation += fmt.Sprintf(" when %s by %s; %s %s", gets, format.Instant(newer.okT), all, overlapWords(a.Sizes["overlap"]))
 	late := an.blame(&a, culprit, newer, early)
 	return an.evidence.finish(a, from, an.suspects.believed(a.Cause, late, culprit, newer), newer.process)
+}
+
+// confirmedAfter says that the lock said later that the grant had been in force beyond t.
+func (g *grant) confirmedAfter(t int64) bool {
+	return g.renewed.provesBeyond(t) != nil || g.releaseHeld() && g.release.invT > t
 }
 
 // overlap is how much of [from, until) the record shows. What is on at its last instant has no length there.
