@@ -20,11 +20,20 @@ func (w *wrongReleases) freedByOwn(e earlyPair, suspect *part) *op {
 		return nil
 	}
 	for _, o := range slices.Backward(newer.lock.releasedBefore(victim.okT)) {
-		if o.process == victim.process && o.typ == tInfo && o.comp >= 0 && o.grant != nil && newer.lo-o.endT <= victim.lease {
+		if o.process == victim.process && o.typ == tInfo && o.comp >= 0 && o.grant != nil && newer.after(victim)-o.endT <= victim.lease {
 			return o
 		}
 	}
 	return nil
+}
+
+// after is when a grant can have been given that came after another one, at the earliest. Of a client that had asked before that other one, nothing else
+// says it than its answer, which comes a moment later at most.
+func (g *grant) after(older *grant) int64 {
+	if g.lo >= older.lo {
+		return g.lo
+	}
+	return max(older.lo, g.okT-inFlight)
 }
 
 // ownBefore finds such a release before the older of two grants without a lease: it may have been carried out when the newer one can have been
@@ -35,7 +44,7 @@ func (an *analysis) ownBefore(d doublePair) *op {
 		return nil
 	}
 	for _, o := range slices.Backward(newer.lock.releasedBefore(victim.okT)) {
-		if o.process == victim.process && o.typ == tInfo && o.comp >= 0 && o.grant != nil && an.faults.carriedOutBy(o) >= newer.lo {
+		if o.process == victim.process && o.typ == tInfo && o.comp >= 0 && o.grant != nil && an.faults.carriedOutBy(o) >= newer.after(victim) {
 			return o
 		}
 	}
