@@ -84,7 +84,7 @@ func (c *earlyCase) describe() {
 			newer.process, newer.wasGranted(), format.Instant(newer.givenWithin().from), format.Instant(newer.okT), older.process, older.claim(), others)
 		c.refs = append(c.refs, coverEvidence(c.earlyPair)...)
 	case c.renewed:
-		cause, what, unsure := newer.renewedEarly(older, c.from)
+		cause, what, unsure := newer.renewedEarly(c.from)
 		c.a.Cause = cause
 		c.a.Explanation = fmt.Sprintf("%s by %s, %s", what, format.Instant(c.from), c.while())
 		c.refs = append(append(older.evidenceAt(c.from), newer.evidenceAt(c.from)...), unsure...)
@@ -147,7 +147,7 @@ func (c *earlyCase) anomaly() Anomaly {
 
 // renewedEarly is the cause, and what happened, where the renewal that was answered at t met another
 // client's lease; and the events that show why the lease need not have ended before.
-func (g *grant) renewedEarly(older *grant, t int64) (cause, what string, unsure []int32) {
+func (g *grant) renewedEarly(t int64) (cause, what string, unsure []int32) {
 	over, why := g.overAt(t - 1)
 	if over {
 		return "renewed-early", g.process + "'s lease had ended and was renewed", nil

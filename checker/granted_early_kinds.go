@@ -136,7 +136,7 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	what := newer.gets()
 	if e.renewed {
 		var unsure []int32
-		a.Cause, what, unsure = newer.renewedEarly(first, e.from)
+		a.Cause, what, unsure = newer.renewedEarly(e.from)
 		refs = append(refs, unsure...)
 	}
 	if over := e.releasedLater(); over != nil {
