@@ -96,7 +96,7 @@ func (s *stake) touches(f *fault) (part, bool) {
 		earlier := f.begin < s.service.from && f.losesState()
 		return part{
 			fault: f, side: verdict.OnServer,
-			standing: f.begin < s.service.from && f.end > s.service.to && !f.clock.ends(s.left, s.lease),
+			standing: f.begin < s.service.from && f.end-settling > s.service.to && !f.clock.ends(s.left, s.lease),
 			earlier:  earlier, before: earlier && f.end <= s.answered,
 		}, true
 	}
