@@ -153,9 +153,13 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	}
 	if n := newer.lock.permits; n > 0 {
 		a.Sizes["permits"] = n
-		left := fmt.Sprintf("the leases of %s certainly had at least %s", e.processes(), dur(a.Sizes["remaining"]))
+		promise := "lease"
+		if !slices.ContainsFunc(e.older, func(g *grant) bool { return !g.hasNoLease() }) { // by what the lock said later
+			promise = "hold"
+		}
+		left := fmt.Sprintf("the %ss of %s certainly had at least %s", promise, e.processes(), dur(a.Sizes["remaining"]))
 		if e.n() == 1 {
-			left = fmt.Sprintf("the lease of %s certainly had %s", first.process, dur(a.Sizes["remaining"]))
+			left = fmt.Sprintf("the %s of %s certainly had %s", promise, first.process, dur(a.Sizes["remaining"]))
 		}
 		a.Explanation = fmt.Sprintf("%s by %s, while %s out: %s left", what, format.Instant(e.from), permitWords(n), left)
 		return refs
