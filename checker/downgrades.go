@@ -1,5 +1,10 @@
 package checker
 
+import (
+	"cmp"
+	"slices"
+)
+
 // downgrade ends the exclusive grant of which its client asks to make a shared one: from the request on it may be
 // shared. It is a release in all but that: nobody else can have the lock exclusively because of it, which the shared
 // grant shows.
@@ -28,7 +33,7 @@ func (p *proc) downgraded(acquire *op) {
 }
 
 // notSharedUntil is until when its client can have had the lock that asked to share it, if it was not told that it does: until its release
-// was answered, or it was granted the lock anew, or for good.
+// was answered, or it was granted the lock anew, or for good. A bound keeps a hostile history from making this quadratic.
 func (g *grant) notSharedUntil() (until int64, ok bool) {
 	if r := g.release; r == nil || !r.downgrades || r.typ == tOK {
 		return 0, false
@@ -36,7 +41,9 @@ func (g *grant) notSharedUntil() (until int64, ok bool) {
 	if g.anew != nil {
 		return g.anew.okT, true
 	}
-	for _, o := range g.lock.released {
+	list := g.lock.released // by invoke
+	i, _ := slices.BinarySearchFunc(list, g.release.invT, func(o *op, t int64) int { return cmp.Compare(o.invT, t) })
+	for _, o := range list[i:min(len(list), i+maxBetween)] {
 		if o.grant == g && o.typ == tOK {
 			return o.endT, true
 		}
