@@ -384,7 +384,13 @@ func (s *suspects) overlapped(older, newer *grant) blamed {
 	if b, ok := s.early[newer]; ok {
 		return b
 	}
-	return s.faults.weigh([]meeting{{[]*grant{older}, newer, newer.okT}}, meeting.stake, rankEarly, interval{0, never}, nil)[0]
+	// What two clients did beside each other may hang on their links with the resource, too.
+	wide := func(m meeting) *stake {
+		at := m.stake()
+		at.lock = false
+		return at
+	}
+	return s.faults.weigh([]meeting{{[]*grant{older}, newer, newer.okT}}, wide, rankEarly, interval{0, never}, nil)[0]
 }
 
 // touched is the faults that touched a stake, none of which is blamed.
