@@ -80,7 +80,7 @@ func leftBehind(k *lock, grants []*grant, t int64) *grant {
 			if !beside {
 				break
 			}
-			if (g.release == nil || g.release.typ != tOK) && g.heldUntil() <= t {
+			if !g.releasedBy(never) && g.heldUntil() <= t {
 				return g
 			}
 		}
@@ -90,7 +90,7 @@ func leftBehind(k *lock, grants []*grant, t int64) *grant {
 	for _, g := range slices.Backward(grants[max(0, len(grants)-mostLeft):]) {
 		switch {
 		case g.heldUntil() > t:
-		case g.release == nil || g.release.typ != tOK:
+		case !g.releasedBy(never):
 			return g
 		case over == nil:
 			over = g

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestRenewalsOfUnsaidLength: what a renewal promises that does not say for how long it is, nobody knows, and no library is
-// accused of having let the lease end, or of not having told of that.
+// TestRenewalsOfUnsaidLength: if a renewal does not say for how long it is, nobody knows when the lease ends. Then no library is accused: neither
+// of letting the lease end, nor of keeping silent about it.
 func TestRenewalsOfUnsaidLength(t *testing.T) {
 	const history = `
 0.100-0.110 c1 acquire c1.1 lease=20 watchdog notifies
@@ -17,7 +17,7 @@ func TestRenewalsOfUnsaidLength(t *testing.T) {
 69.350-69.360 c1 write c1.1 value=b @69.355
 69.600-69.700 c2 release c2.1`
 	for lease, want := range map[string]struct{ cause, says string }{
-		"":          {"lease-outlived", "its lease of 20 s had been renewed 50.4 s before, for nobody knows how long"},
+		"":          {"lease-outlived", "its lease of 20 s had been renewed 50.4 s before, and the history does not say for how long"},
 		" lease=20": {"not-renewed", "its lease of 20 s had ended 49.3 s before"},
 	} {
 		found := false

@@ -50,7 +50,7 @@ func (g *grant) leaseWords(whose string, t int64) string {
 		lease = "lease of " + dur(g.lease)
 	}
 	if n := g.renewed.before(t); end <= t && g.renewed.unsaidBy(t) {
-		return fmt.Sprintf("; %s %s had been renewed %s before, for nobody knows how long", whose, lease, dur(t-g.renewals()[n-1].okT))
+		return fmt.Sprintf("; %s %s had been renewed %s before, and the history does not say for how long", whose, lease, dur(t-g.renewals()[n-1].okT))
 	}
 	switch {
 	case end > t:
