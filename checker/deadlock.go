@@ -101,7 +101,7 @@ func (k *lock) allAcquires() []*op {
 	all := append(make([]*op, 0, len(k.acquires)+len(k.grants)), k.acquires...)
 	for _, g := range k.grants {
 		if g.inv >= 0 {
-			all = append(all, &op{f: fAcquire, typ: tOK, process: g.process, lock: k, grant: g, invT: g.invT, endT: g.okT, inv: g.inv, comp: g.ok})
+			all = append(all, &op{f: fAcquire, typ: tOK, process: g.process, lock: k, grant: g, invT: g.invT, endT: g.okT, inv: g.inv, comp: g.ok, shares: g.mode == shared})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b *op) int { return cmp.Compare(a.inv, b.inv) })
