@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/picklock/picklock/history"
@@ -34,10 +35,22 @@ func (c *clientRunner) behind(m Move) {
 	defer c.mu.Unlock()
 	for _, where := range []Where{Before, During, After} {
 		if at := c.at(where, m); c.points[at] == 0 {
-			c.points[at], c.refusal[at] = passedOver, c.refused
+			c.points[at], c.refusal[at] = passedOver, c.refusedWords()
 		}
 	}
 	c.change()
+}
+
+// longestError is how much of a client's error is repeated, in bytes.
+const longestError = 200
+
+// refusedWords say what came of the client's last request, and why; "" if it was granted. c.mu is held.
+func (c *clientRunner) refusedWords() string {
+	said := string(c.refused)
+	if why := c.clients[c.client].why; said != "" && why != "" {
+		said += ": " + strings.ToValidUTF8(why[:min(len(why), longestError)], "")
+	}
+	return said
 }
 
 // clientRunner is where a client is in its program.

@@ -43,7 +43,7 @@ var moveEvent = event{
 func (r *Runner) neverCame(at Trigger) error {
 	why := fmt.Sprintf("%s did not come: %s passed over its %s", at.move(), at.Client, at.Do)
 	if said := r.refusal[at]; said != "" {
-		why += ", after a request that ended with " + string(said)
+		why += ", after a request that ended with " + said
 	}
 	return &neverError{why}
 }

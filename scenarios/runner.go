@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/picklock/picklock/history"
-	"github.com/picklock/picklock/workloads"
 )
 
 // Runner lets clients carry out their programs while their moves trigger faults. Observe,
@@ -43,10 +42,10 @@ type Runner struct {
 	changed chan struct{} // closed and replaced at every change
 	latest  int64         // when the last event or message came
 	clients map[string]*clientState
-	over    map[string]bool               // clients whose programs have ended
-	points  map[Trigger]point             // of their programs
-	refusal map[Trigger]workloads.Outcome // of points that were passed over: what came of the client's last request, if it was not granted
-	moved   map[string]int64              // when the latest act of a client ended; "" for a fault's begin or end
+	over    map[string]bool    // clients whose programs have ended
+	points  map[Trigger]point  // of their programs
+	refusal map[Trigger]string // of points that were passed over: what came of the client's last request, if it was not granted
+	moved   map[string]int64   // when the latest act of a client ended; "" for a fault's begin or end
 	counts  map[string]int
 	counter string // counting, if not ""
 	unfit   *Unfit // nil as long as the lock could do all that the scenario asks for
@@ -65,6 +64,7 @@ type clientState struct {
 	released       int64  // time of its release's ok; 0: not yet
 	acted          int64  // when its latest operation began or ended, but for renewals; 0: none yet
 	asking         bool   // its latest acquire has not ended
+	why            string // the error with which it ended; "" if it was granted
 	waiting, lost  bool
 	other          string  // the key that it has, or asks for, beside the one that all else here is about
 	refusals       []int64 // when its latest acquire was made to wait, the latest ones
@@ -76,7 +76,7 @@ type clientState struct {
 func NewRunner(s *Scenario, stage Stage, tell func(Taken)) *Runner {
 	r := &Runner{
 		scenario: s, stage: stage, tell: tell, Patience: awaitWithin, changed: make(chan struct{}), clients: map[string]*clientState{},
-		over: map[string]bool{}, points: map[Trigger]point{}, refusal: map[Trigger]workloads.Outcome{}, moved: map[string]int64{}, counts: map[string]int{},
+		over: map[string]bool{}, points: map[Trigger]point{}, refusal: map[Trigger]string{}, moved: map[string]int64{}, counts: map[string]int{},
 	}
 	for _, c := range s.Clients {
 		r.clients[c] = &clientState{}
@@ -107,7 +107,7 @@ func (r *Runner) Observe(e history.Event) {
 		return
 	}
 	if e.F == history.Acquire && e.Mode != history.Nested && e.Mode != history.Downgrade {
-		c.asking = e.Type == history.Invoke
+		c.asking, c.why = e.Type == history.Invoke, e.Error
 	}
 	switch {
 	case e.F == history.Acquire && e.Mode == history.Nested:

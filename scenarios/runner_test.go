@@ -223,7 +223,7 @@ func TestWhatMustCome(t *testing.T) {
 		"a grant that cannot come": {"clients:\n  A: acquire\n  B: await A granted, acquire\n", failed,
 			"discarded: B: await A granted: A was not granted: its program is over", false, false},
 		"a move that is passed over": {"clients:\n  A: acquire, write\n  B: await after A's write, acquire\n", failed,
-			"discarded: B: await after A's write: after A's write did not come: A passed over its write, after a request that ended with failed", false, false},
+			"discarded: B: await after A's write: after A's write did not come: A passed over its write, after a request that ended with failed: no server answered", false, false},
 		"a move that is passed over after a grant": {"clients:\n  A: acquire, write, acquire, release, write\n  B: await after A's 2nd write, acquire\n", nil,
 			"discarded: B: await after A's 2nd write: after A's 2nd write did not come: A passed over its write", false, false},
 		"in time": {"clients:\n  A: acquire\n  B: await 9 queued within 1 lease as it does where many wait, acquire\n", nil,

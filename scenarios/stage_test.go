@@ -284,6 +284,9 @@ func (s *stage) acquire(client, act string) workloads.Outcome {
 		if o := cmp.Or(s.refuse[client+" acquire"], s.refuse[client+" "+act]); o != "" {
 			s.note("%s %s %s", client, act, o)
 			s.mu.Unlock()
+			if o != workloads.Granted {
+				s.runner.Observe(history.Event{Process: client, F: history.Acquire, Type: history.Fail, Error: "no server answered", Time: s.Now()})
+			}
 			return o
 		}
 		if s.killed[client] {

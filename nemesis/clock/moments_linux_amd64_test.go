@@ -224,6 +224,38 @@ func TestThreadInVfork(t *testing.T) {
 	p.checkClocks(time.Hour)
 }
 
+// Who has to speak to a thread waits until it has stopped, also if it sleeps in the kernel first, as a process does whose program is read from the disk.
+func TestHaltsAfterVfork(t *testing.T) {
+	p := startGo(t)
+	tid, err := strconv.Atoi(p.ask("vfork"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "uninterruptible", func() bool { return taskState(p.pid, tid) == 'D' })
+	err = onTracer(func() error {
+		if err := unix.PtraceSeize(tid); err != nil {
+			return err
+		}
+		if err := unix.PtraceInterrupt(tid); err != nil {
+			return err
+		}
+		th := &thread{tid: tid}
+		s := &stopped{pid: p.pid, threads: map[int]*thread{tid: th}, halts: true}
+		defer s.release()
+		if err := s.await(context.Background(), th); err != nil {
+			return err
+		}
+		if th.state != halted {
+			t.Errorf("state %v, want %v", th.state, halted)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.expect("vfork done")
+}
+
 func TestExecForgetsTheHook(t *testing.T) {
 	p := startGo(t, "busy")
 	mustShift(t, p.pid, time.Hour)

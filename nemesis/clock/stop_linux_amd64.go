@@ -56,6 +56,8 @@ type stopped struct {
 	pid     int
 	threads map[int]*thread
 	since   time.Time
+	// each thread must be halted: who speaks to it, or lets it go by hand, cannot do with one that is parked.
+	halts bool
 }
 
 // stop halts every thread of pid. The caller, on a tracer thread, must call release
@@ -129,7 +131,7 @@ func ownThread(tid int) bool {
 	return err == nil
 }
 
-// await waits until thread t is halted, parked or gone.
+// await waits until thread t is halted, parked or gone; only until it is halted or gone if s.halts.
 func (s *stopped) await(ctx context.Context, t *thread) error {
 	for polls := 0; t.state == running; polls++ {
 		switch sig, event, err := stopOf(t.tid); {
@@ -152,7 +154,9 @@ func (s *stopped) await(ctx context.Context, t *thread) error {
 				case 'Z', 'X':
 					t.state = gone
 				case 'D':
-					s.park(t)
+					if !s.halts {
+						s.park(t)
+					}
 				}
 			}
 			nap := unix.Timespec{Nsec: 20_000}
