@@ -123,7 +123,10 @@ func (d *spanEvents) outcome(s *span, e Event) (Event, error) {
 	}
 	switch said {
 	case "":
-		if s.Status.Code == "2" || s.Status.Code == "STATUS_CODE_ERROR" {
+		switch failed := s.Status.Code == "2" || s.Status.Code == "STATUS_CODE_ERROR"; {
+		case e.NotHeld && e.F != Holds, e.Cancelled, e.ClientFailed: // which are of failures alone
+			e.Type = Fail
+		case failed, e.Error != "" && s.Status.Code != "1" && s.Status.Code != "STATUS_CODE_OK":
 			e.Type = Info
 		}
 	case "true":

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 )
 
 // Spans of OpenTelemetry, in OTLP's JSON form: one ExportTraceServiceRequest, or several
 // one after the other, as a collector's file exporter writes them. A span of a lock's
 // operation is two events. Spans stand in any order, so their events are sorted. If a span
-// names no grant, it is about the latest grant of its process.
+// names no grant, it is about the latest grant that its process has not given back.
 
 // IsSpans says whether a file that begins so is a trace.
 func IsSpans(head []byte) bool {
@@ -120,67 +119,4 @@ func (s Source) readSpans() ([]Event, error) {
 		return errors.Join(d.Check(e), v.Check(e))
 	})
 	return events, err
-}
-
-// namer names grants if a trace does not. It also finds the grant that an operation is about:
-// the latest of its process, and of its key if it names one.
-type namer struct {
-	procs  map[string]*grantee
-	passed int // operations without a grant that the trace shows
-}
-
-type grantee struct {
-	granted         int
-	latest          string            // its latest grant
-	byKey           map[string]string // and that of each key
-	Pairing[string]                   // each operation's grant
-}
-
-// name fills in the grant of an event; false if the trace does not show it: it is from before
-// the trace, or its acquire had another outcome.
-func (n *namer) name(e *Event) bool {
-	if e.Process == Nemesis {
-		return true
-	}
-	g := n.procs[e.Process]
-	if g == nil {
-		if n.procs == nil {
-			n.procs = map[string]*grantee{}
-		}
-		g = &grantee{byKey: map[string]string{}}
-		n.procs[e.Process] = g
-	}
-	switch {
-	case e.F == Acquire && e.Type == OK:
-		g.granted++
-		if e.Grant == "" {
-			e.Grant = e.Process + "." + strconv.Itoa(g.granted)
-		}
-		g.latest, g.byKey[e.Key] = e.Grant, e.Grant
-		return true
-	case e.F == Acquire || e.Grant != "":
-		return true
-	}
-	// An operation is about the grant of when it was asked for.
-	id := IDOf(e)
-	under, open := g.Open(id)
-	if e.Type == Invoke || !open {
-		under = g.latest
-		if e.Key != "" {
-			under = g.byKey[e.Key]
-		}
-	}
-	if e.Type == Invoke {
-		g.Invoke(id, under)
-	} else {
-		g.Complete(id)
-	}
-	e.Grant = under
-	if under != "" || e.F == Read || e.F == Write || e.F == Add {
-		return true // without any grant it may be a register without a lock
-	}
-	if e.Type == Invoke || !open {
-		n.passed++
-	}
-	return false
 }
