@@ -127,7 +127,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 			syntheticGrants(r.locks, an.locks, r.effects)
 		}
 	}
-	an.log = join(r.effects, an.locks, an.ids)
+	an.log = join(r.effects, an.locks, an.ids, opt.Skew > 0)
 	inHold(an.locks, an.log)
 	if an.limit.ended() {
 		return an.stopped()
@@ -206,6 +206,7 @@ func (an *analysis) complete(k *lock) {
 	}
 	k.noteUnknown()
 	k.linkOwn()
+	k.noteShortest()
 	an.maxLease = max(an.maxLease, an.opt.Lease)
 	for i, g := range k.grants {
 		g.n = int32(i)

@@ -21,6 +21,8 @@ func (s *suspects) wrote(cause string, old, young *grant, w touch) blamed {
 		return s.held(old, interval{w.op.invT, w.t}, w.t-old.promised, false)
 	case "after-release":
 		return s.held(old, interval{w.op.invT, w.t}, w.t-old.release.invT, false)
+	case "given-back": // by its client alone
+		return blamed{}
 	case "never-held":
 		return s.toldLate(old)
 	case "renewed-late":

@@ -91,8 +91,11 @@ func waitsInVain(an *analysis, k *lock, broken, busy []interval, asked *requests
 }
 
 // grantedBy is how many grants had been given by t.
-func (k *lock) grantedBy(t int64) int {
-	n, _ := slices.BinarySearchFunc(k.grants, t, func(g *grant, t int64) int { return cmp.Or(cmp.Compare(g.okT, t), -1) })
+func (k *lock) grantedBy(t int64) int { return answeredBy(k.grants, t) }
+
+// answeredBy is how many of the grants, which are in the order of their answers, had been given by t.
+func answeredBy(grants []*grant, t int64) int {
+	n, _ := slices.BinarySearchFunc(grants, t, func(g *grant, t int64) int { return cmp.Or(cmp.Compare(g.okT, t), -1) })
 	return n
 }
 

@@ -12,7 +12,8 @@ func init() { finders["false-belief"] = findFalseBeliefs }
 
 // findFalseBeliefs finds answers by which the lock told a client that it holds the lock, or
 // that it had held it until then, although it had granted the lock to another client in between.
-// The request of the answer was sent after that grant was known. Whatever happened inside the
+// The request of the answer was sent after that grant was known, and after the older one's lease had ended or its client
+// had given it back. Whatever happened inside the
 // service, one of the two is false. A grant that the service ought not to have given is left to
 // the anomalies that are about grants.
 func findFalseBeliefs(an *analysis) []Anomaly {
@@ -40,7 +41,21 @@ func (t *tokens) disproves(s *statement) *grant {
 	if s.g.hasNoLease() && s.f != fHolds {
 		return nil // the service's word makes the newer grant early
 	}
-	return t.succeeds(s.g, s.invT)
+	n := t.succeeds(s.g, s.invT)
+	if n == nil && s.givenBack() {
+		for n = range t.between(s.g, s.invT) {
+			break
+		}
+	}
+	return n
+}
+
+// givenBack says that the client had asked for the release of the grant before it asked for the statement, which was not refused: either that was carried out
+// and ended the lease, or the lease went on, and nobody else could be granted the lock. An entry of a hold, and a downgrade, end nothing. Nor is it said if the client
+// may have been granted the lock anew.
+func (s *statement) givenBack() bool {
+	g, r := s.g, s.g.release
+	return r != nil && r.invT < s.invT && (r.typ != tFail || r.notHeld) && !r.downgrades && !g.lock.nested && !g.lock.unknownBefore(g.process, s.endT)
 }
 
 // mayDisprove says that a confirmation of a lease would be shown false, or freed, if clocks that are apart were shifted
@@ -145,7 +160,11 @@ func falseBelief(an *analysis, s *statement, next *grant) Anomaly {
 	default:
 		a.Explanation += fmt.Sprintf(", whose lease certainly had time left (%s)", dur(next.leaseLeft(s.endT)))
 	}
-	if end := g.promisedBy(next.okT); end > 0 {
+	switch end := g.promisedBy(next.okT); {
+	case g.mayLast(next.okT) && s.givenBack():
+		a.Explanation += fmt.Sprintf("; it had sent the lock's release at %s", format.Instant(g.release.invT))
+		a.Events = an.evidence.at(append(refs, g.release.inv)...)
+	case end > 0:
 		a.Explanation += fmt.Sprintf("; what it had been promised until then was over %s before", dur(s.endT-end))
 	}
 	since := s.invT

@@ -1,9 +1,10 @@
 package checker
 
 // join says which operation each effect belongs to: a write by its value, which is
-// unique in a run; a read by its grant, its position among the grant's reads and its time.
+// unique in a run; a read by its grant, its position among the grant's reads and its time. If the clocks of the
+// clients and the log are apart, the time tells nothing where the position is enough.
 // The log is nil where there are no effects.
-func join(all []*effect, locks []*lock, ids *names) *registerLog {
+func join(all []*effect, locks []*lock, ids *names, apart bool) *registerLog {
 	if len(all) == 0 {
 		return nil
 	}
@@ -42,7 +43,7 @@ func join(all []*effect, locks []*lock, ids *names) *registerLog {
 	// Group both by grant; each is almost in that order already.
 	sortBy(asked, func(o *op) int32 { return o.grant.ok })
 	sortBy(done, func(e *effect) int32 { return e.g.ok })
-	var pairs readMatcher
+	pairs := readMatcher{apart: apart}
 	for i, j := 0, 0; i < len(done); {
 		g := done[i].g
 		effects := done[i:until(done, i, func(e *effect) bool { return e.g == g })]

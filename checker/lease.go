@@ -13,7 +13,7 @@ type interval struct{ from, to int64 }
 // The evidence: the acquire's own lease (it cannot have begun later than its
 // ok nor ended before since + lease); an ok renew or release with held, by which
 // the service itself says that the grant was in force until that request came;
-// an ok renew without held, which promises since + lease, which can be sooner than what was promised before (shortened), but says nothing of a
+// an ok renew without held, which promises since + lease, which can be sooner than what was promised before (shortened, mayBeForLess), but says nothing of a
 // gap before it, so that it counts from its own ok unless the lease was still
 // alive then; if the hold was entered again in that gap, it may be of what that entry
 // began, and counts for nothing. An answer with held that a later grant disproves counts as one without
@@ -59,10 +59,16 @@ func (g *grant) findAlive() {
 		}
 	}
 	if g.renewed != nil {
-		g.renewed.shorter = g.shortened()
-		if len(g.renewed.shorter) > 0 {
-			intervals = without(intervals, g.renewed.shorter)
+		if g.renewed.shorter = g.shortened(); len(g.renewed.shorter) > 0 {
+			cut := make([]interval, 0, len(g.renewed.shorter))
+			for _, s := range g.renewed.shorter {
+				cut = append(cut, s.interval)
+			}
+			intervals = without(intervals, cut)
 		}
+	}
+	for _, asked := range g.mayBeForLess() {
+		intervals = without(intervals, g.doubtedBy(asked))
 	}
 	for i := range intervals {
 		intervals[i].to = min(intervals[i].to, cut)

@@ -65,8 +65,9 @@ func lostUpdate(an *analysis, o overwrite) Anomaly {
 			w := touch{by.g, by.op, by, by.t}
 			a.Cause = an.staleCause(by.g, victim.g, w)
 			why = an.suspects.wrote(a.Cause, by.g, victim.g, w)
-			late = by.g.leaseWords("its", by.t)
-			late += an.libraryWords(a.Cause, by.g)
+			if late = by.g.leaseWords("its", by.t) + an.libraryWords(a.Cause, by.g); a.Cause == "given-back" {
+				late = w.givenBackWords()
+			}
 			if a.Cause == notRenewed {
 				refs = append(refs, an.notRenewedEvents(by.g)...)
 			}

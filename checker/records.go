@@ -80,7 +80,9 @@ type lock struct {
 	margin int64
 	// longest is the longest lease of the run: a renewal may ask for it that was never answered.
 	longest int64
-	now     *occupancy // while the events are read, nil afterwards
+	// shortest is the shortest lease for which the lock's grants were renewed, or its holds entered again; 0 if none says for how long.
+	shortest int64
+	now      *occupancy // while the events are read, nil afterwards
 }
 
 // occupancy counts who has a lock, or asks for it, while the events are read.

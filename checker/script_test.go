@@ -37,6 +37,8 @@ func script(t testing.TB, text string) Input {
 			in.Options.Leaderless = int(seconds(t, value) / 1e9)
 		case "servers":
 			in.Options.Servers = int(seconds(t, value) / 1e9)
+		case "skew":
+			in.Options.Skew = seconds(t, value)
 		case "fair":
 			in.Options.Fair = seconds(t, value)
 		default:

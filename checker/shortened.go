@@ -1,9 +1,6 @@
 package checker
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // shortening is when a lease need not have been in force, by a renewal for less than what was left: its place among the grant's.
 type shortening struct {
@@ -73,33 +70,12 @@ func (g *grant) lastWords() []int64 {
 	return out
 }
 
-// without gives the intervals, which are in order and apart, less the times of the shortenings.
-func without(list []interval, shorter []shortening) []interval {
-	cut := make([]interval, 0, len(shorter))
-	for _, s := range shorter {
-		cut = append(cut, s.interval)
-	}
-	slices.SortFunc(cut, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
-	var out []interval
-	n := 0
-	for _, i := range list {
-		for ; n < len(cut) && cut[n].from < i.to; n++ {
-			if i.from < cut[n].from {
-				out = append(out, interval{i.from, cut[n].from})
-			}
-			if i.from = max(i.from, cut[n].to); cut[n].to > i.to {
-				break // it may reach into the next one
-			}
-		}
-		if i.from < i.to {
-			out = append(out, i)
-		}
-	}
-	return out
+// shortenedAt is when the lease ended, or can have ended, by its renewals until t, if the last of them was for less than what was left, or one may have been; never if not.
+func (g *grant) shortenedAt(t int64) int64 {
+	return min(g.doubtedAt(t), g.shortenedByAnswered(t))
 }
 
-// shortenedAt is when the lease ended by its renewals until t, if the last of them was for less than what was left; never if it was not.
-func (g *grant) shortenedAt(t int64) int64 {
+func (g *grant) shortenedByAnswered(t int64) int64 {
 	n := g.renewed.before(t)
 	if n == 0 || g.renewed.list[n-1].until >= max(satAdd(g.since, g.lease), g.renewed.reach[n-1]) {
 		return never

@@ -137,7 +137,7 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		refs = append(refs, old.promiseEvidence(old.okT))
 	case notRenewed:
 		refs = append(append(refs, old.promiseEvidence(old.okT)), an.notRenewedEvents(old)...)
-	case "after-release":
+	case "after-release", "given-back":
 		refs = append(refs, old.release.inv)
 	case "ignored-loss":
 		refs = append(refs, old.lost)
@@ -160,9 +160,14 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 	case "renewed-late":
 		a.Explanation += "; its lease was renewed only after that"
 	case "after-release":
-		a.Explanation += fmt.Sprintf("; it had sent the write at %s, never learnt its outcome and released the lock at %s",
-			format.Instant(w.op.invT), format.Instant(old.release.invT))
+		unanswered := "never learnt its outcome and released the lock at %[2]s"
+		if w.op.typ == tOK {
+			unanswered = "and released the lock at %[2]s, before the write was answered"
+		}
+		a.Explanation += fmt.Sprintf("; it had sent the write at %[1]s, "+unanswered, format.Instant(w.op.invT), format.Instant(old.release.invT))
 		a.Sizes["delay"] = w.t - w.op.invT
+	case "given-back":
+		a.Explanation += w.givenBackWords()
 	case "ignored-loss":
 		a.Explanation += fmt.Sprintf("; it had learnt of the loss at %s", format.Instant(old.lostT))
 	default:
@@ -170,6 +175,12 @@ func staleWrite(an *analysis, w, newer touch) Anomaly {
 		a.Explanation += an.libraryWords(a.Cause, old)
 	}
 	return an.evidence.finish(a, min(old.okT, young.okT, newer.t, w.op.invT), an.suspects.wrote(a.Cause, old, young, w), old.process, young.process)
+}
+
+// givenBackWords say that the client had given the lock back when it sent what it did.
+func (w touch) givenBackWords() string {
+	r := w.g.release
+	return fmt.Sprintf("; it had sent the lock's release at %s, and the write %s later", format.Instant(r.invT), dur(w.op.invT-r.invT))
 }
 
 func past(f verb) string {
@@ -198,6 +209,8 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 		return "granted-early"
 	case r != nil && w.op.invT < r.invT && w.t > r.invT:
 		return "after-release"
+	case r != nil && w.op.invT >= r.invT && (r.typ != tFail || r.notHeld):
+		return "given-back"
 	case old.lostT < w.op.invT-heeds:
 		return "ignored-loss"
 	case old.promised == 0 && an.unreportedSession(old, young, w.op.invT):

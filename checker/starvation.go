@@ -15,6 +15,8 @@ func init() { finders["starvation"] = findStarvation }
 // no lock here promises an order, so it is looked for only where Options.Fair says
 // what is fair, and never while a fault was on or a cut may be felt: who is cut off, waits.
 //
+// An entry of a hold and a downgrade serve nobody anew: their client had the lock before.
+//
 // It counts as one wait what a client does without a break of patience, as for
 // deadlock, and reports one anomaly for each. Evidence: the acquires that waited, and
 // two grants to others within that time: one would be the queue's head.
@@ -68,16 +70,16 @@ func findStarvation(an *analysis) []Anomaly {
 
 // servedLog knows who was granted a lock while another client waited.
 type servedLog struct {
-	grants []*grant // by ok
+	grants []*grant // by ok, without entries and downgrades
 	since  maxTree  // the earliest time at which each can have been given
 	own    map[string][]*grant
 	n      map[*waiting]int // given within it
 }
 
 func newServedLog(k *lock, waits []*waiting) *servedLog {
-	l := &servedLog{grants: k.grants, own: map[string][]*grant{}, n: map[*waiting]int{}}
-	l.since.build(len(k.grants), func(i int) int64 { return k.grants[i].lo })
-	for _, g := range k.grants {
+	l := &servedLog{grants: k.begun(), own: map[string][]*grant{}, n: map[*waiting]int{}}
+	l.since.build(len(l.grants), func(i int) int64 { return l.grants[i].lo })
+	for _, g := range l.grants {
 		l.own[g.process] = append(l.own[g.process], g)
 	}
 	// The latest wait first, and before it the grants that were given since it began: they are
@@ -85,23 +87,37 @@ func newServedLog(k *lock, waits []*waiting) *servedLog {
 	// tables, 1994).
 	byBegin := slices.Clone(waits)
 	slices.SortFunc(byBegin, func(a, b *waiting) int { return cmp.Compare(b.from, a.from) })
-	byLo := make([]int, len(k.grants))
+	byLo := make([]int, len(l.grants))
 	for i := range byLo {
 		byLo[i] = i
 	}
-	slices.SortFunc(byLo, func(a, b int) int { return cmp.Compare(k.grants[b].lo, k.grants[a].lo) })
-	counts := make([]int, len(k.grants)+1)
+	slices.SortFunc(byLo, func(a, b int) int { return cmp.Compare(l.grants[b].lo, l.grants[a].lo) })
+	counts := make([]int, len(l.grants)+1)
 	for _, w := range byBegin {
-		for ; len(byLo) > 0 && k.grants[byLo[0]].lo >= w.from; byLo = byLo[1:] {
+		for ; len(byLo) > 0 && l.grants[byLo[0]].lo >= w.from; byLo = byLo[1:] {
 			for i := byLo[0] + 1; i < len(counts); i += i & -i {
 				counts[i]++
 			}
 		}
-		for i := k.grantedBy(w.to); i > 0; i -= i & -i {
+		for i := answeredBy(l.grants, w.to); i > 0; i -= i & -i {
 			l.n[w] += counts[i]
 		}
 	}
 	return l
+}
+
+// begun are the grants by which a client had the lock that did not have it before: an entry and a downgrade are none.
+func (k *lock) begun() []*grant {
+	downgraded := map[int32]bool{} // by the acquire's answer
+	for _, g := range k.grants {
+		if r := g.release; r != nil && r.downgrades && r.comp >= 0 {
+			downgraded[r.comp] = true
+		}
+	}
+	if !k.nested && len(downgraded) == 0 {
+		return k.grants
+	}
+	return slices.DeleteFunc(slices.Clone(k.grants), func(g *grant) bool { return g.mode == nested && g.first != nil || downgraded[g.ok] })
 }
 
 // others is how many grants others were given within a wait, and the first two of them.

@@ -101,6 +101,7 @@ var (
 		{Name: "renewed-late", Says: "the lease had ended, and was renewed after another client had been granted the lock", Bug: true, OwnStep: true,
 			From: []Origin{toldWrongly}},
 		{Name: "after-release", Says: "the write was carried out after its client had released the lock"},
+		{Name: "given-back", Says: "the client wrote after it had given the lock back"},
 		{Name: "ignored-loss", Says: "the client had learnt that it lost the lock, and wrote"},
 		{Name: "interleaved", Says: "two critical sections interleaved", From: []Origin{metUnderLock, metUnderAnother}},
 	}
