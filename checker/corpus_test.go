@@ -199,7 +199,7 @@ func shows(part, whole Input, a Anomaly) bool {
 		// As long as other requests, or faults, are out of sight, nothing else can have ended a lease.
 		others = others || a.Cause == "granted-early" && b.Cause == endedEarly
 		return a.Name == b.Name && slices.Equal(a.Grants, b.Grants) && (a.Time == b.Time || longer) && slices.Equal(a.Effects, b.Effects) &&
-			(a.Cause == b.Cause || others || !slices.Contains([]string{lateRelease, renewedLate, lostWakeUp}, a.Cause) && !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
+			(a.Cause == b.Cause || others || !slices.Contains([]string{lateRelease, renewedLate, lostWakeUp, ownAgain}, a.Cause) && !slices.Contains([]string{"stale-write", "nonlinearizable", "granted-early", "double-grant"}, a.Name))
 	})
 }
 

@@ -322,10 +322,19 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty 
 		why = blamed{suspect: &p, parts: []part{p}}
 	}
 	if g := k.grantedBeside(best, a.Time, faulty); g != nil && !best.ops[0].keptOutBehind(a.Cause) {
-		a.Cause = lostWakeUp
-		a.Explanation += fmt.Sprintf("; %s, which asked for it at %s, was granted it %s later, while %s still waited: the lock was free for %s",
-			g.process, format.Instant(g.invT), dur(g.okT-g.invT), process, g.process)
-		a.Events = append(a.Events, an.evidence.at(g.inv, g.ok)...)
+		a.Explanation += fmt.Sprintf("; %s, which asked for it at %s, was granted it %s later, while %s still waited: ", g.process, format.Instant(g.invT), dur(g.okT-g.invT), process)
+		if g.mayBeStillOwn() {
+			if a.Cause == "" {
+				a.Cause = ownAgain
+				a.Events = append(a.Events, an.evidence.at(append(k.grants[g.n-1].ended(), g.inv, g.ok)...)...)
+				slices.Sort(a.Events)
+			}
+			a.Explanation += fmt.Sprintf("%s had had it last, and the lock may have taken it for the holder still", g.process)
+		} else {
+			a.Cause = lostWakeUp
+			a.Explanation += "the lock was free for " + g.process
+			a.Events = append(a.Events, an.evidence.at(g.inv, g.ok)...)
+		}
 	}
 	return an.evidence.finish(a, best.from, why, process)
 }

@@ -222,6 +222,31 @@ func (k *lock) grantedBeside(w *wait, t int64, faulty []interval) *grant {
 	return g
 }
 
+// ownAgain is the cause of a deadlock of a lock that is granted at once to the client that had it last, and to no other: that one's release may not
+// have freed it.
+const ownAgain = "own-again"
+
+// mayBeStillOwn says that the client of a grant had had the lock last, with nothing that ends by itself: to the lock its connection, or its session, may be the holder
+// still, and ask for what it has.
+func (g *grant) mayBeStillOwn() bool {
+	if g.n == 0 || g.lock.permits > 1 {
+		return false
+	}
+	last := g.lock.grants[g.n-1]
+	return last.process == g.process && (last.promised == 0 || last.watchdog)
+}
+
+// ended lists the events by which a client was granted the lock, and gave it back or learnt of its loss.
+func (g *grant) ended() []int32 {
+	out := []int32{g.ok, g.lost}
+	if r := g.release; r != nil && r.comp >= 0 {
+		out = append(out, r.comp)
+	} else if r != nil {
+		out = append(out, r.inv)
+	}
+	return out
+}
+
 // crashed is the kill, if it was one, that ended g's hold.
 func crashed(an *analysis, g *grant) *fault {
 	if g.release != nil || g.lost >= 0 {

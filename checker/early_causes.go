@@ -24,6 +24,7 @@ var earlyCauses = []struct {
 	{find: (*earlyCase).noServer},
 	{find: (*earlyCase).besideRelease},
 	{find: (*earlyCase).ownRelease},
+	{find: (*earlyCase).releasedAgain},
 	{find: (*earlyCase).confirmedLost},
 	{find: (*earlyCase).downgradeGap},
 	{find: (*earlyCase).otherKey},

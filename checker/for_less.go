@@ -76,7 +76,7 @@ func (g *grant) doubtedBy(asked interval) []interval {
 
 // doubtedAt is the end of the lease at t or later, at the earliest, if a renewal that was sent before t was for less than is known; never if there is none.
 func (g *grant) doubtedAt(t int64) int64 {
-	until := int64(never)
+	until := never
 	for _, asked := range g.mayBeForLess() {
 		if asked.from >= t {
 			continue

@@ -141,6 +141,9 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	}
 	if over := e.releasedLater(); over != nil {
 		a.Cause = confirmedLost
+		if first := over.leasedBy(); over.knownLate() {
+			refs = append(refs, first.ok)
+		}
 		a.Explanation = fmt.Sprintf("%s by %s, when %s's lease had ended %s before; the lock confirmed %s's release, sent %s later, as if it had been in force until then",
 			what, format.Instant(e.from), over.process, dur(e.from-over.promisedBy(e.from)), over.process, dur(over.release.invT-e.from))
 		return refs

@@ -158,12 +158,25 @@ func (g *grant) maybeRenewedFrom(until, t int64) []*op {
 // it only after a tenth of it: since tells little of when it began, which may have been just before.
 func (g *grant) beganLate(t int64) bool { return g.latestEnd() > t }
 
-// latestEnd is when a lease that began late ended at the latest, without a renewal; 0 if it did not begin late.
+// latestEnd is when a lease that began late ended at the latest, without a renewal; 0 if it did not begin late. An entry may be promised what is left of the lease
+// that its hold began with.
 func (g *grant) latestEnd() int64 {
-	if g.lease <= 0 || 10*(g.okT-g.since) <= g.lease {
+	g = g.leasedBy()
+	if !g.knownLate() {
 		return 0
 	}
 	return satAdd(g.okT, g.lease)
+}
+
+// knownLate says that a client learnt of its lease only after a tenth of it.
+func (g *grant) knownLate() bool { return g.lease > 0 && 10*(g.okT-g.since) > g.lease }
+
+// leasedBy is the grant with which the lease of an entry began, if it was promised no other one than its hold had; else it is itself.
+func (g *grant) leasedBy() *grant {
+	if first := g.first; first != nil && first.since == g.since && first.lease == g.lease {
+		return first
+	}
+	return g
 }
 
 // maxBetween is how many grants are looked at.

@@ -91,11 +91,13 @@ func (w *wrongRelease) evidence(t *tokens) []int32 {
 	return append(w.release.evidence(), w.by.ok, w.next.loEvidence(), t.orderEvidence(w.by, w.victim))
 }
 
-// evidence lists the events of a release, with the answer to the first one of its grant if only that had ended the grant.
+// evidence lists the events of a release, with the answer to the first one of its grant if only that had ended the grant, or with its request if it had no answer.
 func (o *op) evidence() []int32 {
 	refs := []int32{o.inv, o.comp}
 	if g := o.grant; o.again() && (g.hasNoLease() || g.mayLast(o.invT)) {
 		refs = append(refs, g.release.comp)
+	} else if o.isSecond() && g.mayLast(o.invT) {
+		refs = append(refs, g.release.inv)
 	}
 	return refs
 }
@@ -103,7 +105,7 @@ func (o *op) evidence() []int32 {
 // foreignWords say of a release that it came between two grants, and was of an earlier one.
 func (o *op) foreignWords() string {
 	what := "had released what it was granted before"
-	if o.again() {
+	if o.isSecond() {
 		what = "had released a second time what it was granted before"
 	}
 	return fmt.Sprintf("; in between, at %s, %s %s, and the service agreed", format.Instant(o.invT), o.process, what)
@@ -111,8 +113,17 @@ func (o *op) foreignWords() string {
 
 // secondWords say of a release that its client had released the grant before; "" if it had not.
 func (o *op) secondWords() string {
-	if !o.again() {
-		return ""
+	switch {
+	case o.again():
+		return fmt.Sprintf("; it was the second release of %s's grant, which it had given back at %s", o.process, format.Instant(o.grant.release.endT))
+	case o.isSecond():
+		return fmt.Sprintf("; it was the second release of %s's grant: the first one, sent at %s, has no known outcome", o.process, format.Instant(o.grant.release.invT))
 	}
-	return fmt.Sprintf("; it was the second release of %s's grant, which it had given back at %s", o.process, format.Instant(o.grant.release.endT))
+	return ""
+}
+
+// isSecond says of a release that its client had been answered to another one of the same grant before, or nobody knows what came of that one.
+func (o *op) isSecond() bool {
+	first := o.grant.release
+	return o.again() || first != nil && first != o && first.typ == tInfo && first.invT < o.invT
 }

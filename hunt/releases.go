@@ -53,9 +53,10 @@ func (w *Counterexample) neverFreed() string {
 	return act
 }
 
-// missedNotice says that a client waited for a lock that was free: by which fault the notice was lost that it waits for, or why there was none, does not matter.
+// missedNotice says that a client waited for a lock that was free, or was granted at once to the client that had it last: by which fault the notice was lost that it waits
+// for, or why there was none, does not matter.
 func (w *Counterexample) missedNotice() bool {
-	return w.Anomaly == "deadlock" && w.Cause == "lost-wake-up"
+	return w.Anomaly == "deadlock" && (w.Cause == "lost-wake-up" || w.Cause == "own-again")
 }
 
 // lostTheSame says that after a release that was lost nobody gets the lock, and that of one of the two nothing befell a server: by which

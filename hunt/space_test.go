@@ -336,7 +336,7 @@ func TestOtherLeases(t *testing.T) {
 			}
 			want := []string{"outlive at 1.5s", "renew at 1.5s"}
 			if permits > 1 {
-				want = []string{"late at 1.5s", "renew at 1.5s", "renews-beside at 1.5s"}
+				want = []string{"late at 1.5s", "expired at 1.5s", "renew at 1.5s", "renews-beside at 1.5s"}
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("%d permits, depth %d: %q, want %q", permits, depth, got, want)

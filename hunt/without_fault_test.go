@@ -52,6 +52,8 @@ func TestWithoutFault(t *testing.T) {
 		"a deadlock":                          {stuck("", 0, 1, 1), stuck("", 1, 4, 4), true},
 		"a deadlock that came once":           {stuck("", 0, 1, 1), stuck("lost-release", 1, 1, 3), true},
 		"a deadlock after a lost release":     {stuck("", 0, 1, 1), stuck("lost-release", 1, 4, 4), false},
+		"granted to the last one alone":       {stuck("own-again", 0, 4, 4), stuck("", 0, 4, 4), true},
+		"to the last one alone, by a fault":   {stuck("own-again", 1, 4, 4), stuck("", 1, 4, 4), false},
 		"by a fault":                          {stuck("", 1, 4, 4), stuck("lost-release", 1, 1, 3), false},
 		"once, without a fault":               {stuck("", 0, 1, 3), stuck("", 1, 4, 4), false},
 		"after a lost release, with none":     {stuck("lost-release", 0, 4, 4), stuck("", 1, 4, 4), false},

@@ -210,7 +210,19 @@ func crowd(permits int) [][]string {
 		again[i+1] = strings.Repeat(again[i+1]+", ", 2)
 		again[i+1] = strings.TrimSuffix(again[i+1], ", ")
 	}
-	return [][]string{race, late, again}
+	// All permits of the first ones are over when they give them back, and ask again: what such a release frees is another client's.
+	expired := []string{"expired"}
+	for i := range n {
+		program, await := "acquire, read, work 0.9 leases, release", ""
+		if i < permits {
+			program = "acquire, read, work 1.3 leases, release, acquire, read, work 0.3 leases, release"
+		}
+		if i > 0 {
+			await = fmt.Sprintf("await %s granted or 3 leases, ", clientNames[i-1])
+		}
+		expired = append(expired, await+program)
+	}
+	return [][]string{race, late, again, expired}
 }
 
 // moves counts how often a program makes a move, and lists each as a trigger's client,

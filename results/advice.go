@@ -314,6 +314,8 @@ var advices = []advice{
 		"if a part of a lock is lost, free the other parts and stop renewing them; let waiters look again when a hold ends without a release", "guides/mitigations.md#lost-hold"},
 	{"deadlock", "lost-wake-up", nil, "another client that asked was granted the lock at once: the one that waited missed a notice, or what a release left behind kept it out",
 		"let a client that waits look again when the lease that it waits for is over, and after each lost connection; if it does, look at what a late or refused release leaves behind", "guides/mitigations.md#lost-wake-up"},
+	{"deadlock", "own-again", nil, "the client that had the lock last was granted it again at once, and no other is: its release may have left the lock with its connection or session, or the one that waits missed a notice",
+		"release on the connection, and in the session, that took the lock, and check what the release answers; let a client that waits look again", "guides/mitigations.md#own-again"},
 	{"deadlock", "given-up", nil, "nobody gets the lock after a client gave up waiting for it: its place in the queue may have stayed",
 		"let a client that gives up leave the queue, and bind its place to a session that ends with the attempt", "guides/mitigations.md#stuck-queue"},
 	{"deadlock", "cancelled", nil, "nobody gets the lock after a client cancelled its acquire: what that had taken, or its place in the queue, has stayed",

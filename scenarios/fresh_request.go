@@ -33,7 +33,7 @@ func (r *Runner) askAfresh(ctx context.Context) bool {
 }
 
 // beside is a client that lives, has come to the end of its program and holds nothing, while another one waits for the lock; and whether
-// that waits for the second key. "" for none.
+// that waits for the second key. "" for none. Of several it is the one that had the lock longest ago: to the lock the last one may hold it still.
 func (r *Runner) beside() (client string, second bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,15 +45,14 @@ func (r *Runner) beside() (client string, second bool) {
 		return "", false
 	}
 	second = r.clients[r.scenario.Clients[waits]].busy.move.Second
-	i := slices.IndexFunc(r.scenario.Clients, func(name string) bool {
+	for _, name := range r.scenario.Clients {
 		c := r.clients[name]
 		over := c.granted == 0 || c.released > 0 || c.lost || c.until > 0 && c.until < r.stage.Now()
-		return r.over[name] && !r.isDead(name) && !c.asking && over
-	})
-	if i < 0 {
-		return "", false
+		if free := r.over[name] && !r.isDead(name) && !c.asking && over; free && (client == "" || c.had < r.clients[client].had) {
+			client = name
+		}
 	}
-	return r.scenario.Clients[i], second
+	return client, second && client != ""
 }
 
 // outcomeOf has a client do something that is none of its program, and waits for what comes of it; "" if nothing does.

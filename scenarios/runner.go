@@ -58,6 +58,7 @@ type Runner struct {
 type clientState struct {
 	asked, granted int64  // times of the latest acquire's invoke and ok; 0: not yet
 	grants, kills  int    // how many there were
+	had            int64  // time of the latest acquire's ok, also after it has asked again; 0: none yet
 	grant          string // the name of the latest; entries of a reentrant lock are none
 	until          int64  // end of the latest grant's lease, 0: it has none
 	watchdog       bool   // the library promises to renew it by itself
@@ -125,7 +126,7 @@ func (r *Runner) Observe(e history.Event) {
 	case e.F == history.Acquire && e.Type == history.Invoke:
 		c.asked, c.granted, c.until, c.released, c.waiting, c.lost, c.refusals = e.Time, 0, 0, 0, false, false, nil
 	case e.F == history.Acquire && e.Type == history.OK:
-		c.granted, c.grant, c.watchdog = e.Time, e.Grant, e.Watchdog
+		c.granted, c.had, c.grant, c.watchdog = e.Time, e.Time, e.Grant, e.Watchdog
 		c.grants++
 		if e.Lease > 0 {
 			c.until = e.Since + e.Lease

@@ -193,6 +193,7 @@ var table = []AnomalyInfo{
 		Doc: "a lock that was wanted, and held by no live client, was not granted within the bound, with no fault on",
 		Causes: []Cause{
 			{Name: "lost-wake-up", Says: "the lock was free for another client, and the one that waited was not let in", OwnStep: true, Precise: true},
+			{Name: "own-again", Says: "the lock was granted at once to the client that had it last, and to no other", OwnStep: true},
 			{Name: "crashed-holder", Says: "the last holder was killed and had not released the lock"},
 			{Name: "lost-acquire", Says: "nobody knows what came of a later acquire, which may have taken the lock"},
 			{Name: "given-up", Says: "a client had given up waiting, and nobody who asked after that was granted the lock", Precise: true},
