@@ -30,10 +30,10 @@ func (h *Search) onceMore(p point) (_ point, yes bool) {
 	return p, h.failureCounts[k] < triesOfBusy
 }
 
-// tooSlow says that a run without a fault has no grant, beside other runs, and that the lock was granted in another one: this machine was too busy for
-// what the clients do to get it. What it does with the machine to itself counts.
+// tooSlow says that a run has no grant, beside other runs and without that a fault had begun, and that the lock was granted in another one: this machine was
+// too busy for what the clients do to get it. What a program without faults does with the machine to itself counts.
 func (h *Search) tooSlow(p point, out *Outcome) bool {
-	return p.depth == 0 && !p.alone && h.result.Granted > 0 && slices.ContainsFunc(out.Verdict.Anomalies, func(a verdict.Anomaly) bool {
+	return !p.alone && h.result.Granted > 0 && slices.ContainsFunc(out.Verdict.Anomalies, func(a verdict.Anomaly) bool {
 		return a.Name == "deadlock" && a.Cause == neverGranted
 	})
 }

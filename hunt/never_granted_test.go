@@ -18,6 +18,20 @@ func (q *quietly) RunAlone(ctx context.Context, s *scenarios.Scenario) (*Outcome
 	return q.alone.Run(ctx, s)
 }
 
+// TestNeverGrantedBeforeFault: no lock is granted in runs whose fault never began. No fault is accused of it, however often it comes.
+func TestNeverGrantedBeforeFault(t *testing.T) {
+	on := target(1, 1, "pause")
+	never := bug{anomaly: "deadlock", cause: neverGranted, needs: func(s *scenarios.Scenario) bool { return len(s.TriggeredFaults) > 0 }}
+	r, err := New(Options{Target: on, Depth: 1, Strategy: Exhaustive, Time: 10 * time.Second}).Run(t.Context(), []Runner{&model{bugs: []bug{never}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addsUp(t, r)
+	if len(r.Counterexamples) > 0 || r.Busy == 0 {
+		t.Errorf("%d counterexamples, %d runs discarded for what the machine did", len(r.Counterexamples), r.Busy)
+	}
+}
+
 // TestNeverGrantedBesideOthers: no lock is granted in a program without a fault, while others run, and the lock is granted in those. It is accused if that
 // comes with the machine to itself, too.
 func TestNeverGrantedBesideOthers(t *testing.T) {

@@ -280,7 +280,11 @@ func (r *replays) print(w io.Writer) error {
 		if x.t == nil {
 			continue
 		}
-		fmt.Fprintf(&b, "%-12s as expected in %d of %d runs (%.1f to %.1f %%), %d discarded\n", x.how+":", x.t.Hits, x.t.Runs, 100*x.t.Low, 100*x.t.High, x.t.Discarded)
+		if x.t.Runs == 0 {
+			fmt.Fprintf(&b, "%-12s no run showed whether it is as expected: %d discarded\n", x.how+":", x.t.Discarded)
+		} else {
+			fmt.Fprintf(&b, "%-12s as expected in %d of %d runs (%.1f to %.1f %%), %d discarded\n", x.how+":", x.t.Hits, x.t.Runs, 100*x.t.Low, 100*x.t.High, x.t.Discarded)
+		}
 		for _, name := range sortedNames(x.t.Found) {
 			fmt.Fprintf(&b, "%-12s %s in %d\n", "", name, x.t.Found[name])
 		}
