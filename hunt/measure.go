@@ -120,7 +120,7 @@ func (w *Counterexample) beside(p *team) int {
 
 func (w *Counterexample) howMany(p *team) string {
 	if n := w.beside(p); n > 1 {
-		return fmt.Sprintf(", %d at a time and no others", n)
+		return fmt.Sprintf(" in groups of %d", n)
 	}
 	return " alone"
 }

@@ -92,7 +92,7 @@ func TestCostlyLast(t *testing.T) {
 		w.took = time.Millisecond
 		want, tried = append(want, "run "+w.Name+" alone"), append(tried, "try mitigations of "+w.Name)
 	}
-	want = append(append(want, "run "+slow.Name+", 2 at a time and no others"), tried...)
+	want = append(append(want, "run "+slow.Name+" in groups of 2"), tried...)
 	want = append(want, "try mitigations of "+slow.Name)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

@@ -259,7 +259,7 @@ func rateWords(w *hunt.Counterexample) string {
 		r, how = w.Search, "beside other runs"
 	}
 	if r.Beside > 1 {
-		how = fmt.Sprintf("beside none but others of its own, %d at a time", r.Beside)
+		how = fmt.Sprintf("in groups of %d, with nothing else running", r.Beside)
 	}
 	low, high := r.Interval()
 	text := fmt.Sprintf("%d of %d %s (95 %% interval: %.0f to %.0f %%)", r.Hits, r.Runs, how, 100*low, 100*high)
