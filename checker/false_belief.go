@@ -55,7 +55,7 @@ func (t *tokens) disproves(s *statement) *grant {
 // may have been granted the lock anew.
 func (s *statement) givenBack() bool {
 	g, r := s.g, s.g.release
-	return r != nil && r.invT < s.invT && (r.typ != tFail || r.notHeld) && !r.downgrades && !g.lock.nested && !g.lock.unknownBefore(g.process, s.endT)
+	return r != nil && r.invT < s.invT && r.maybeDone() && !r.downgrades && !g.lock.nested && !g.lock.unknownBefore(g.process, s.endT)
 }
 
 // mayDisprove says that a confirmation of a lease would be shown false, or freed, if clocks that are apart were shifted

@@ -5,25 +5,27 @@ import (
 	"slices"
 )
 
-// mayBeForLess are the renewals, and the entries of the hold, of which nobody knows for how long they are, each from when it was sent until it can have
-// been carried out last: one without an answer, or one whose answer names no lease. If the record shows renewals for less than the grant was promised, one of these
-// may be for less, too. There are none if it shows no such renewal. Of very many, the first ones tell the most.
-func (g *grant) mayBeForLess() []interval {
+// doubted is when the lease need not have been in force, by renewals, and entries of the hold, of which nobody knows for how long they are: one without an answer, or
+// one whose answer names no lease. If the record shows renewals for less than the grant was promised, one of these may be for less, too. It is never if the record shows no such
+// renewal. Of those without an answer the first one tells all: what may have been carried out for less after a later one, may have been after it. Of the others a bound keeps
+// a hostile history from making this quadratic.
+func (g *grant) doubted() []interval {
 	least := g.lock.shortest
 	if least <= 0 || g.longestLease() <= least {
 		return nil
 	}
 	var out []interval
-	if hold := g.ofHold(); hold.unsure != nil {
-		for _, o := range (*hold.unsure)[:min(len(*hold.unsure), maxBetween)] {
-			out = append(out, interval{o.invT, never})
+	if hold := g.ofHold(); hold.unsure != nil && len(*hold.unsure) > 0 {
+		out = g.doubtedBy(interval{(*hold.unsure)[0].invT, never})
+	}
+	asked := 0
+	for _, r := range g.renewals() {
+		if r.lease <= 0 && r.inv >= 0 && asked < maxBetween {
+			asked++
+			out = append(out, g.doubtedBy(interval{r.invT, r.okT})...)
 		}
 	}
-	for _, r := range g.renewals()[:min(len(g.renewals()), maxBetween)] {
-		if r.lease <= 0 && r.inv >= 0 {
-			out = append(out, interval{r.invT, r.okT})
-		}
-	}
+	slices.SortFunc(out, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
 	return out
 }
 
@@ -59,7 +61,7 @@ func (g *grant) doubtedBy(asked interval) []interval {
 	least, list := g.lock.shortest, g.renewals()
 	shown := max(satAdd(asked.from, least), g.lastWords()[0])
 	var out []interval
-	for _, r := range list {
+	for _, r := range list[g.renewed.before(asked.from):] {
 		if r.lease <= 0 || r.sent() < asked.from {
 			continue
 		}
@@ -74,21 +76,22 @@ func (g *grant) doubtedBy(asked interval) []interval {
 	return append(out, interval{shown, never})
 }
 
-// doubtedAt is the end of the lease at t or later, at the earliest, if a renewal that was sent before t was for less than is known; never if there is none.
+// doubtedAt is the end of the lease at t or later, at the earliest, if a renewal was for less than is known; never if none need have been.
 func (g *grant) doubtedAt(t int64) int64 {
-	until := never
-	for _, asked := range g.mayBeForLess() {
-		if asked.from >= t {
-			continue
-		}
-		for _, s := range g.doubtedBy(asked) {
-			if s.to > t {
-				until = min(until, max(s.from, t))
-				break
-			}
+	if g.doubts == nil {
+		return never
+	}
+	list := *g.doubts
+	n, _ := slices.BinarySearchFunc(list, t, func(s interval, t int64) int { return cmp.Or(cmp.Compare(s.from, t), -1) }) // they began by t
+	for _, s := range slices.Backward(list[max(0, n-maxBetween):n]) {
+		if s.to > t {
+			return t
 		}
 	}
-	return until
+	if n < len(list) {
+		return list[n].from
+	}
+	return never
 }
 
 // without gives the intervals, which are in order and apart, less the times that are cut.

@@ -13,7 +13,7 @@ type interval struct{ from, to int64 }
 // The evidence: the acquire's own lease (it cannot have begun later than its
 // ok nor ended before since + lease); an ok renew or release with held, by which
 // the service itself says that the grant was in force until that request came;
-// an ok renew without held, which promises since + lease, which can be sooner than what was promised before (shortened, mayBeForLess), but says nothing of a
+// an ok renew without held, which promises since + lease, which can be sooner than what was promised before (shortened, doubted), but says nothing of a
 // gap before it, so that it counts from its own ok unless the lease was still
 // alive then; if the hold was entered again in that gap, it may be of what that entry
 // began, and counts for nothing. An answer with held that a later grant disproves counts as one without
@@ -67,8 +67,10 @@ func (g *grant) findAlive() {
 			intervals = without(intervals, cut)
 		}
 	}
-	for _, asked := range g.mayBeForLess() {
-		intervals = without(intervals, g.doubtedBy(asked))
+	g.doubts = nil
+	if list := g.doubted(); len(list) > 0 {
+		g.doubts = &list
+		intervals = without(intervals, list)
 	}
 	for i := range intervals {
 		intervals[i].to = min(intervals[i].to, cut)

@@ -158,6 +158,7 @@ type grant struct {
 	one       [1]interval
 	intervalN uint8
 	many      *[]interval
+	doubts    *[]interval // when it need not have been, by their begins; nil for never
 	// promised is the end of the last promise, before a release or loss cut it.
 	promised int64
 }

@@ -17,7 +17,9 @@ func (o *op) secondAfter(victim *grant) bool {
 func (c *earlyCase) releasedAgain() (reason, bool) {
 	victim, newer := c.older[0], c.newer
 	if o := c.releasedOver(); o != nil {
-		return reason{cause: lateRelease, words: o.foreignWords() + ": it may have freed the lock", refs: append(o.evidence(), o.grant.ok, newer.inv)}, true
+		why := o.mayHaveFreed()
+		why.refs = append(why.refs, newer.inv)
+		return why, true
 	}
 	if c.byService(c.blame.suspect) || c.n() > 1 || !newer.lock.mutex() || c.an.overlaps.wrong.letsIn(victim, newer) {
 		return reason{}, false
@@ -25,10 +27,15 @@ func (c *earlyCase) releasedAgain() (reason, bool) {
 	for _, o := range slices.Backward(newer.lock.releasedBefore(newer.okT)) {
 		between := o.typ == tOK && o.invT > victim.okT && o.endT <= newer.okT && newer.okT-max(o.endT, newer.invT) <= prompt
 		if between && follows(o, victim, newer, &c.an.tokens) && (o.ofEnded() && o.endT > newer.lo || o.secondAfter(victim)) {
-			return reason{cause: lateRelease, words: o.foreignWords() + ": it may have freed the lock", refs: append(o.evidence(), o.grant.ok)}, true
+			return o.mayHaveFreed(), true
 		}
 	}
 	return reason{}, false
+}
+
+// mayHaveFreed makes such a release the cause.
+func (o *op) mayHaveFreed() reason {
+	return reason{cause: lateRelease, words: o.foreignWords() + ": it may have freed the lock", refs: append(o.evidence(), o.grant.ok)}
 }
 
 // releasedOver is such a release of a semaphore's permit that was over, sent after the latest of the others had been granted and before the newer grant; nil for none.

@@ -173,6 +173,9 @@ func foreign(o *op, victim, next *grant, t *tokens) bool {
 // released it before, and was answered.
 func (o *op) ofEnded() bool { return o.again() || !o.grant.mayLast(o.invT) }
 
+// maybeDone says that a release was carried out, may have been, or found nothing to give back: it was not refused for another reason.
+func (o *op) maybeDone() bool { return o.typ != tFail || o.notHeld }
+
 // again says that the client had released the grant before, and was answered.
 func (o *op) again() bool {
 	first := o.grant.release

@@ -209,7 +209,7 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 		return "granted-early"
 	case r != nil && w.op.invT < r.invT && w.t > r.invT:
 		return "after-release"
-	case r != nil && w.op.invT >= r.invT && (r.typ != tFail || r.notHeld):
+	case r != nil && w.op.invT >= r.invT && r.maybeDone():
 		return "given-back"
 	case old.lostT < w.op.invT-heeds:
 		return "ignored-loss"

@@ -208,14 +208,20 @@ func (p *target) expectAnswer(cmd, want string) {
 	p.expect(want)
 }
 
-// A thread that waits for its vfork child cannot stop, and must not be waited for.
-func TestThreadInVfork(t *testing.T) {
-	p := startGo(t)
+// inVfork starts a process with a thread that waits in the kernel for its vfork child.
+func inVfork(t *testing.T) (p *target, tid int) {
+	p = startGo(t)
 	tid, err := strconv.Atoi(p.ask("vfork"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "uninterruptible", func() bool { return taskState(p.pid, tid) == 'D' })
+	return p, tid
+}
+
+// A thread that waits for its vfork child cannot stop, and must not be waited for.
+func TestThreadInVfork(t *testing.T) {
+	p, tid := inVfork(t)
 	r := mustShift(t, p.pid, time.Hour)
 	if s := taskState(p.pid, tid); s != 'D' || !r.Installed {
 		t.Errorf("state %c, %+v", s, r)
@@ -226,13 +232,8 @@ func TestThreadInVfork(t *testing.T) {
 
 // Who has to speak to a thread waits until it has stopped, also if it sleeps in the kernel first, as a process does whose program is read from the disk.
 func TestHaltsAfterVfork(t *testing.T) {
-	p := startGo(t)
-	tid, err := strconv.Atoi(p.ask("vfork"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "uninterruptible", func() bool { return taskState(p.pid, tid) == 'D' })
-	err = onTracer(func() error {
+	p, tid := inVfork(t)
+	err := onTracer(func() error {
 		if err := unix.PtraceSeize(tid); err != nil {
 			return err
 		}
