@@ -16,6 +16,7 @@ func TestAlive(t *testing.T) {
 		okT := rapid.Int64Range(2, 5).Draw(t, "ok")
 		type renew struct {
 			ok, until, held int64
+			since, lease    int64 // when it was sent at the earliest, and for how long it is; 0 if it does not say
 			sent, inForce   int64 // when it was announced, 0 if not; and until when it says that the lease had been in force
 		}
 		var renews []renew
@@ -45,12 +46,13 @@ func TestAlive(t *testing.T) {
 			if e.Type != history.OK {
 				continue
 			}
-			r := renew{ok: at}
+			r := renew{ok: at, lease: e.Lease}
 			if e.Lease > 0 {
 				r.until = e.Since + e.Lease
-				r.held = e.Since
+				r.held, r.since = e.Since, e.Since
 			}
 			if announced {
+				r.since = max(r.since, inv.Time)
 				r.held, r.sent = inv.Time, inv.Time
 			}
 			if e.Held {
@@ -84,8 +86,8 @@ func TestAlive(t *testing.T) {
 		}
 		history.Sort(ev)
 		g := analysed(Input{Events: ev}).ids.find("c1.1", nil)
-		// left says that a renewal had left the lease less than it had, that nothing came after it by then, and that the lock did not say later that
-		// the lease had gone on.
+		// left says that a renewal had left the lease less than it had, that none that says when it was sent came after it by then, and that the lock did not
+		// say later that the lease had gone on.
 		left := func(i int, now int64) bool {
 			r, furthest, answered := renews[i], a.Since+a.Lease, okT
 			for _, b := range renews[:i] {
@@ -95,9 +97,27 @@ func TestAlive(t *testing.T) {
 			}
 			over := r.until > 0 && r.sent >= answered && r.until < furthest && released <= max(r.until, r.ok) && now >= max(r.until, r.sent)
 			for _, n := range renews[i+1:] {
-				over = over && n.inForce <= max(r.until, r.ok)
+				over = over && n.inForce <= max(r.until, r.ok) && (n.since == 0 || now < n.ok)
 			}
-			return over && (i+1 == len(renews) || now < renews[i+1].ok)
+			return over
+		}
+		// unsaid says that a renewal that does not say for how long it is was for the shortest lease of the others at the earliest, and may have left none: none
+		// of the others was carried out after it for certain, and the lock did not say later that the lease had gone on.
+		least, longest, lastWord := never, a.Lease, released
+		for _, r := range renews {
+			if r.lease > 0 {
+				least, longest = min(least, r.lease), max(longest, r.lease)
+			}
+			lastWord = max(lastWord, r.inForce)
+		}
+		unsaid := func(r renew, now int64) bool {
+			over := r.lease == 0 && r.sent > 0 && least < longest && now >= max(r.sent+least, lastWord)
+			for _, n := range renews {
+				if n.lease > 0 && n.since >= r.sent && n.ok <= now {
+					over = over && n.since < r.ok && now >= n.since+least
+				}
+			}
+			return over
 		}
 		for now := int64(0); now < 60; now++ {
 			want := now < released || (a.Lease > 0 && now < a.Since+a.Lease)
@@ -105,7 +125,7 @@ func TestAlive(t *testing.T) {
 				want = want || now < r.held || (r.ok <= now && now < r.until)
 			}
 			for i := range renews {
-				want = want && !left(i, now)
+				want = want && !left(i, now) && !unsaid(renews[i], now)
 			}
 			want = want && now >= okT && now < cut
 			if got := g.aliveAt(now); got != want {
