@@ -66,11 +66,20 @@ const renewedLate = "renewed-late"
 // otherwise is the cause, in words and with its events, if the release need not have been one that does not look at the owner.
 func (w *wrongRelease) otherwise() (cause, words string, refs []int32) {
 	s := w.lateRenewal()
-	if s == nil {
+	switch {
+	case s == nil && w.mayBeRenewed():
+		return renewedLate, fmt.Sprintf("; %s's library renews the lock by itself: a renewal that came late may have taken the lock back in between", w.by.process), []int32{w.by.ok}
+	case s == nil:
 		return "", "", nil
 	}
 	return renewedLate, fmt.Sprintf("; %s's renewal, which was sent at %s and refused at %s, may have been carried out in between",
 		w.by.process, format.Instant(s.invT), format.Instant(s.endT)), s.refs()
+}
+
+// mayBeRenewed says that the library of the client that released promises to renew the lock by itself until it is given back, and that neither had happened yet when
+// the victim was granted it: no release, and no report of the loss. A history has only such renewals that the library reported.
+func (w *wrongRelease) mayBeRenewed() bool {
+	return w.by.watchdog && !w.release.isSecond() && w.by.lostT > w.victim.lo
 }
 
 // lateRenewal is the last renewal of the released grant that the lock had refused by then, if it may have been carried out after the
