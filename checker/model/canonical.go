@@ -83,6 +83,9 @@ func number(text string) string {
 		}
 	}
 	if f, err := strconv.ParseFloat(text, 64); err == nil {
+		if f == 0 {
+			f = 0 // also for -0.0
+		}
 		out := strconv.FormatFloat(f, 'g', -1, 64)
 		if !strings.ContainsAny(out, ".e") {
 			out += ".0"

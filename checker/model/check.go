@@ -57,6 +57,9 @@ func Check(ctx context.Context, h *History, m *Model, opt Options) (checker.Verd
 		if !slices.Contains(m.Fs, o.F) {
 			return v, &LineError{h.File, o.CallAt.Line, unfit{fmt.Errorf("model %s has no %q: it has %s", m.Name, o.F, strings.Join(m.Fs, ", "))}}
 		}
+		if m.Name == "set" && o.F == "read" && o.Type == OK && o.Elems == nil && o.Out != "nil" {
+			return v, &LineError{h.File, o.ReturnAt.Line, unfit{fmt.Errorf("a read of a set is answered with %.40s: want a list, a vector or a set (no model is a counter)", o.Out)}}
+		}
 		keys[o.Key] = append(keys[o.Key], o)
 		if o.Type == Info {
 			v.Stats.Unknown++
@@ -189,7 +192,7 @@ func decide(ctx context.Context, m *Model, key string, ops []*Op, e effort) (*ch
 func useful(m *Model, ops []*Op) []*Op {
 	register := slices.Contains(m.Fs, "write") && m.Name != "fenced-register"
 	noticed := map[string]int{} // value, to the last position at which it was
-	acts := map[string]int{}    // owner, to the last answer
+	acts := map[string]int{}    // owner, to the last answer; what anybody did may be any owner's
 	for _, o := range ops {
 		switch {
 		case o.F == "read" && o.Type == OK:
@@ -203,6 +206,7 @@ func useful(m *Model, ops []*Op) []*Op {
 			acts[o.Owner] = max(acts[o.Owner], o.Return)
 		}
 	}
+	answered := func(owner string) int { return max(acts[owner], acts[anybody]) }
 	return slices.DeleteFunc(slices.Clone(ops), func(o *Op) bool {
 		if o.Type != Info {
 			return false
@@ -215,7 +219,7 @@ func useful(m *Model, ops []*Op) []*Op {
 		case "cas":
 			return register && noticed[o.Arg2] < o.Call
 		case "acquire", "acquire-read", "acquire-write":
-			return m.Name != "mutex" && o.Owner != anybody && acts[o.Owner] < o.Call
+			return m.Name != "mutex" && o.Owner != anybody && answered(o.Owner) < o.Call
 		}
 		return false
 	})

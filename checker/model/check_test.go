@@ -131,6 +131,23 @@ func TestCheckStats(t *testing.T) {
 	}
 }
 
+// TestNoSet: what a read of a set is answered with shows that it is one.
+func TestNoSet(t *testing.T) {
+	m, _ := Named("set")
+	for answer, want := range map[string]string{
+		"[1]": "", "#{1}": "", "nil": "", "1": "with 1: want a list", "{1 1}": "with {1 1}: want a list", ":none": "with :none: want a list", `"[1]"`: "want a list",
+	} {
+		h, err := Read(strings.NewReader("{:type :invoke :f :add :process 0 :value 1}\n{:type :invoke :f :read :process 1}\n{:type :ok :f :read :process 1 :value "+answer+"}"), "h")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = Check(t.Context(), h, m, Options{})
+		if (err == nil) != (want == "") || err != nil && (!errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), "h:3: ") || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", answer, err, want)
+		}
+	}
+}
+
 // TestUseful: only operations of unknown outcome are left out, and only those that
 // nobody can have noticed.
 func TestUseful(t *testing.T) {

@@ -64,6 +64,20 @@ func TestFormats(t *testing.T) {
 			{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 0}`, checker.False, "no order"},
 		{"a refused value that is read", "", `{:type :invoke :f :write :process 0 :value 3} {:type :fail :f :write :process 0 :value 3}
 			{:type :invoke :f :read :process 1} {:type :ok :f :read :process 1 :value 3}`, checker.False, "no order"},
+		{"what a failed cas expected is what it begins with", "", `{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 0}
+			{:type :invoke :f :cas :process 1 :value [0 4]} {:type :fail :f :cas :process 1 :value [0 4]}`, checker.True, ""},
+		{"what a failed cas would have written is not", "", `{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 4}
+			{:type :invoke :f :cas :process 1 :value [0 4]} {:type :fail :f :cas :process 1 :value [0 4]}`, checker.False, "no order"},
+		{"zero, and less than nothing of it", "", `{:type :invoke :f :write :process 0 :value 0.0} {:type :ok :f :write :process 0 :value 0.0}
+			{:type :invoke :f :read :process 1} {:type :ok :f :read :process 1 :value -0.0}`, checker.True, ""},
+		{"a release by an unknown client of what may have been granted", "owner-mutex", `{:type :invoke :f :acquire :process 0 :value {:client a}} {:type :fail :f :acquire :process 0 :value {:client a}}
+			{:type :invoke :f :acquire :process 0 :value {:client b}} {:type :fail :f :acquire :process 0 :value {:client b}}
+			{:type :invoke :f :acquire :process 1 :value {:client c}} {:type :info :f :acquire :process 1 :value {:client c}}
+			{:type :invoke :f :release :process 0} {:type :ok :f :release :process 0}`, checker.True, ""},
+		{"a release by an unknown client of what nobody had", "owner-mutex", `{:type :invoke :f :acquire :process 0 :value {:client a}} {:type :fail :f :acquire :process 0 :value {:client a}}
+			{:type :invoke :f :acquire :process 0 :value {:client b}} {:type :fail :f :acquire :process 0 :value {:client b}}
+			{:type :invoke :f :release :process 0} {:type :ok :f :release :process 0}
+			{:type :invoke :f :acquire :process 1 :value {:client c}} {:type :info :f :acquire :process 1 :value {:client c}}`, checker.False, "release"},
 		{"two values that nobody wrote", "", `{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 0}
 			{:type :invoke :f :read :process 1} {:type :ok :f :read :process 1 :value 1}`, checker.False, "no order"},
 		{"nothing, and then what nobody wrote", "", `{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value nil}
@@ -180,6 +194,7 @@ func TestBadFiles(t *testing.T) {
 		{"half a character", "{:type :invoke :f :read :process 0 :key \"a\"}\n{:type :invoke :f :read :process 1 :key \"\\ud800\"}", "h:2: \\ud800 is half a character"},
 		{"bytes that are no text", "{:type :invoke :f :read :process 0 :key \"a\"}\n{:type :invoke :f :read :process 1 :key \"\xe4\"}", "h:2: bytes that are no UTF-8: save the file as UTF-8"},
 		{"bytes that are no name", "{:type :invoke :f :read :process \xe4}", "h:1: bytes that are no UTF-8: save the file as UTF-8"},
+		{"processes with names, and none with a number", "{:type :invoke :f :read :process :nemesis}\n{:type :invoke :f :read :process :a}", "h:2: no event is of a client: a client's :process is a number, and this one is :a"},
 		{"no f", "{:type :invoke :process 0}\n", "h:1: an event without an :f"},
 		{"a map of a key and no value", "{:type}", "h:1: a map with a key and no value"},
 		{"a log's cas of one value", "INFO  jepsen.util - 0\t:invoke\t:cas\t3\n", "h:1: a cas needs [expected new]"},

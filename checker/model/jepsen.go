@@ -27,8 +27,12 @@ func ReadJepsen(r io.Reader, name string) (*History, error) {
 	d := newEDN(r)
 	var events []jepsenEvent
 	fail := func(line int, err error) (*History, error) { return nil, &LineError{name, line, err} }
+	var named *LineError // the first event of a process with a name, which is no client's
 	add := func(v value) error {
 		e, ok, err := newEvent(v)
+		if p := v.get("process"); err == nil && !ok && p.text != "nemesis" && named == nil {
+			named = &LineError{name, v.line, fmt.Errorf("no event is of a client: a client's :process is a number, and this one is %.40s", p)}
+		}
 		if err == nil && ok {
 			events = append(events, e)
 		}
@@ -69,6 +73,9 @@ func ReadJepsen(r io.Reader, name string) (*History, error) {
 		if err != nil {
 			return fail(d.line, err)
 		}
+	}
+	if len(events) == 0 && named != nil {
+		return nil, named
 	}
 	return joined(events, name)
 }

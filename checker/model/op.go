@@ -186,7 +186,11 @@ func (p *pairing) drop(o *Op) {
 		if p.h.refused == nil {
 			p.h.refused = map[string]bool{}
 		}
-		p.h.refused[o.Arg], p.h.refused[o.Arg2] = true, true
+		value := o.Arg
+		if o.F == "cas" { // what it expected is no value that it would have written
+			value = o.Arg2
+		}
+		p.h.refused[value] = true
 	}
 	o.F = ""
 	p.h.Events++
