@@ -21,6 +21,12 @@ const (
 	writerCancels = "writer-cancels"
 )
 
+// entersRenewed is the workload of a holder that renews its lease in an inner section, which it leaves then: the outer one goes on, and no count may be lost by the renewal.
+const entersRenewed = "enters-renewed"
+
+// downgradesLate is the workload of a writer that goes on to read when much of its lease is over, and reads for nearly as long as the new one promises.
+const downgradesLate = "downgrades-late"
+
 // writerDies is that this writer is killed while it waits.
 func writerDies(f fault, at scenarios.Trigger) bool {
 	return f.word == "kill" && f.whom == clientNames[1] && at.At == scenarios.Event
@@ -47,7 +53,10 @@ func kindWorkloads(t Target) [][]string {
 			[]string{"enters-before", // A's section follows one that A had entered twice, and is longer than the lease
 				"acquire, acquire, read, release, release, acquire, read, work 1.3 leases, write, release",
 				"await after A's 3rd acquire or 3 leases, acquire, read, work 0.3 leases, write, release",
-				"await B granted or 3 leases, acquire, read, write, release"})
+				"await B granted or 3 leases, acquire, read, write, release"},
+			[]string{entersRenewed,
+				"acquire, read, acquire, renew, release, work 0.5 leases, write, release",
+				"await A granted or 3 leases, acquire, read, work 0.5 leases, write, release"})
 	}
 	if t.Shared {
 		texts = append(texts,
@@ -112,7 +121,10 @@ func kindWorkloads(t Target) [][]string {
 			[]string{"downgrades-long", // and reads for longer than a lease, which its library may renew
 				"acquire, read, write, downgrade, read, work 1.4 leases, read, release",
 				"await A granted or 3 leases, acquire, read, work 0.2 leases, write, release",
-				"await after A's downgrade or 3 leases, acquire, read, work 0.2 leases, write, release"})
+				"await after A's downgrade or 3 leases, acquire, read, work 0.2 leases, write, release"},
+			[]string{downgradesLate,
+				"acquire, read, write, work 0.6 leases, downgrade, read, work 0.8 leases, read, release",
+				"await A granted or 3 leases, acquire, read, work 0.3 leases, write, release"})
 	}
 	return texts
 }

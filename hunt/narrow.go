@@ -31,6 +31,9 @@ var narrow = map[string]struct {
 	writerGivesUp:  {strikes: writerDies, ends: longerThanLease, soon: true},
 	writerCancels:  {strikes: noFault, soon: true},
 
+	entersRenewed:  {strikes: noFault, soon: true},
+	downgradesLate: {strikes: noFault, soon: true},
+
 	restarts:   {strikes: crashOfHolder, ends: restartEnds, lease: restartLease},
 	lapses:     {strikes: slowGrant, ends: lapseEnds},
 	cancels:    {strikes: cancelledRequest, ends: cancelEnds, soon: true},
@@ -44,6 +47,7 @@ var narrow = map[string]struct {
 	twice:      {strikes: atFirstRelease, soon: true},
 	secluded:   {strikes: seclusion, ends: untilItWrites},
 	forgets:    {strikes: crashAfterGrant, also: &atGrant, ends: forgetEnds, lease: restartLease},
+	asksTwice:  {strikes: questionLost, ends: aMoment, soon: true},
 	asksLater:  {strikes: unheardHolder, ends: longerThanLease},
 	unanswered: {strikes: answerLost, also: &secondRenewal, ends: aMoment, lease: reconnectLease},
 	frees:      {strikes: requestLost, ends: aMoment, lease: keptLease, leases: keptLeases, soon: true},

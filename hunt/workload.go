@@ -128,7 +128,10 @@ func workloads(t Target) []workload {
 	if t.Holds {
 		texts = append(texts, []string{asksHeld, // A asks whether it still holds the lock when B has it
 			"acquire, read, work 1.3 leases, held?, write, release",
-			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release"})
+			"await A granted or 3 leases, acquire, read, work 0.6 leases, write, release"},
+			[]string{asksTwice,
+				"acquire, read, held?, work 0.5 leases, held?, write, release",
+				"await A granted or 3 leases, acquire, read, work 0.9 leases, write, release"})
 	}
 	texts = slices.Insert(texts, kindsFrom, kindWorkloads(t)...)
 	if t.ReleasesTwice {
@@ -189,6 +192,15 @@ var laterEnds = []scenarios.Until{
 
 // asksHeld is the workload of a client that asks whether it holds the lock.
 const asksHeld = "asks"
+
+// asksTwice is the workload of a client that asks whether it holds the lock while it has it, which must change nothing, and asks again: a library that has made a new
+// connection since, and with it lost the lock, must say so.
+const asksTwice = "asks-twice"
+
+// questionLost is that the answer to A's first question is lost, with its connection or without.
+func questionLost(f fault, at scenarios.Trigger) bool {
+	return at.At == scenarios.Sent && at.Do == acts.Held && at.Nth == 1 && lostAnswer(f)
+}
 
 // asksLater is the same for a lock that its library, or its session, keeps: what takes it away befalls the client while it works.
 const asksLater = "asks-later"
