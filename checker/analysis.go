@@ -132,6 +132,9 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	if an.limit.ended() {
 		return an.stopped()
 	}
+	for k := range inTime(an.limit, an.locks) {
+		an.faults.lengthen(k)
+	}
 	an.tokens = newTokens(an.locks)
 	an.tokens.doubted = doubted
 	an.wentBack = newWentBack(&an.tokens, an.faults)

@@ -142,6 +142,21 @@ func keptByClock(an *analysis, g *grant, w *wait) *fault {
 	return nil
 }
 
+// lengthen notes by how much the leases may last longer whose clients were given the same token again, as a clock of the service was set back while they ran.
+func (l *faultLog) lengthen(k *lock) {
+	for _, g := range k.grants {
+		if g.anew == nil || g.token == 0 || g.token != g.anew.token {
+			continue
+		}
+		end := g.heldUntil()
+		for _, f := range l.service.latest(nil, g.lo, end) {
+			if f.name == "clock" && f.setBackDuring(g, end) {
+				g.longer = max(g.longer, f.ahead())
+			}
+		}
+	}
+}
+
 // setBackDuring says that it was a clock of the service that was set right while g had the lock, until end.
 func (f *fault) setBackDuring(g *grant, end int64) bool {
 	return f.clients == 0 && f.end >= g.lo && f.end <= end

@@ -114,7 +114,7 @@ func (g *grant) goesOn() bool {
 	case g.release != nil && (g.release.typ == tOK || g.release.notHeld), g.lost >= 0:
 		return false
 	}
-	return g.hasNoLease() || g.mayLast(n.lo)
+	return g.hasNoLease() || g.mayLast(n.lo-g.longer)
 }
 
 // noteUnknown notes each process's first acquire whose outcome is not known.

@@ -220,6 +220,8 @@ func (an *analysis) staleCause(old, young *grant, w touch) string {
 	case over:
 		return "never-held"
 	case w.op.invT >= min(old.promised, old.promisedAt(w.op.invT)):
+	case old.lostT < min(w.op.invT, young.okT): // the lock went on only when it was given up
+		return "ignored-loss"
 	case young.okT < w.op.invT:
 		if over, _ := old.overAt(young.okT); !over && !an.renewalHeldBack(old, young.okT) {
 			return "granted-early" // the service went on with the older grant
