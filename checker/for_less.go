@@ -10,11 +10,13 @@ import (
 // renewal. Of those without an answer the first one tells all: what may have been carried out for less after a later one, may have been after it. Of the others a bound keeps
 // a hostile history from making this quadratic.
 func (g *grant) doubted() []interval {
+	out := g.doubtedByHold()
+	byStart := func(a, b interval) int { return cmp.Compare(a.from, b.from) }
 	least := g.lock.shortest
 	if least <= 0 || g.longestLease() <= least {
-		return nil
+		slices.SortFunc(out, byStart)
+		return out
 	}
-	var out []interval
 	if hold := g.ofHold(); hold.unsure != nil && len(*hold.unsure) > 0 {
 		out = g.doubtedBy(interval{(*hold.unsure)[0].invT, never})
 	}
@@ -25,7 +27,7 @@ func (g *grant) doubted() []interval {
 			out = append(out, g.doubtedBy(interval{r.invT, r.okT})...)
 		}
 	}
-	slices.SortFunc(out, func(a, b interval) int { return cmp.Compare(a.from, b.from) })
+	slices.SortFunc(out, byStart)
 	return out
 }
 

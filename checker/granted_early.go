@@ -87,7 +87,7 @@ func (c *earlyCase) describe() {
 		cause, what, unsure := newer.renewedEarly(c.from)
 		c.a.Cause = cause
 		c.a.Explanation = fmt.Sprintf("%s by %s, %s", what, format.Instant(c.from), c.while())
-		c.refs = append(append(older.evidenceAt(c.from), newer.evidenceAt(c.from)...), unsure...)
+		c.refs = slices.Concat(older.evidenceAt(c.from), newer.evidenceAt(c.from), unsure, newer.shorterEvidence(c.from))
 	default:
 		c.a.Sizes["overlap"] = min(older.aliveUntil(c.from), newer.aliveUntil(c.from)) - c.from
 		stopped, words := c.an.faults.stoppedFor(older, c.from)

@@ -141,7 +141,7 @@ func explainCrowd(e earlyPair, a *Anomaly) []int32 {
 	}
 	if over := e.releasedLater(); over != nil {
 		a.Cause = confirmedLost
-		if first := over.leasedBy(); over.knownLate() {
+		if first := over.leasedBy(); over.knownLate() && satAdd(over.okT, over.lease) > e.from-2*over.lock.margin { // else it was over, whenever it had begun
 			refs = append(refs, first.ok)
 		}
 		a.Explanation = fmt.Sprintf("%s by %s, when %s's lease had ended %s before; the lock confirmed %s's release, sent %s later, as if it had been in force until then",

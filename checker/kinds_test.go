@@ -22,7 +22,23 @@ type kindSmall struct {
 	more            int64 // what it was given then
 	release         int64
 	held            bool // the service confirms renewal and release
+	inner           int  // of a hold that was entered again: the entry's place; 0 for none
 	alive, believed func(now int64) bool
+}
+
+// shortened says that an entry of the hold, or the entry's renewal, need not have left as much of the one lease, and that the lock did not say later that it had.
+func (h kindSmall) shortened(all []kindSmall, now int64) bool {
+	if h.inner == 0 {
+		return false
+	}
+	e := all[h.inner]
+	word := int64(0)
+	for _, g := range []kindSmall{h, e} {
+		if g.held {
+			word = max(word, g.release, g.renewed)
+		}
+	}
+	return now >= max(e.inv+e.lease, word) || e.renewed > 0 && now >= max(e.renewed+e.more, word)
 }
 
 // drawKind draws processes that do one thing after the other, each its own line of
@@ -62,6 +78,7 @@ func drawKind(t *rapid.T, kind string, permits int64) []kindSmall {
 			if kind == "reentrant" && rapid.Bool().Draw(t, "enters") {
 				j := take(history.Nested)
 				end(j)
+				out[i].inner = j
 			}
 			end(i)
 			at++
@@ -71,7 +88,7 @@ func drawKind(t *rapid.T, kind string, permits int64) []kindSmall {
 		h := out[i]
 		out[i].believed = func(now int64) bool { return h.ok <= now && now < h.release }
 		out[i].alive = func(now int64) bool {
-			if now < h.ok || now >= h.release {
+			if now < h.ok || now >= h.release || h.shortened(out, now) {
 				return false
 			}
 			until := h.inv + h.lease

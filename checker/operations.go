@@ -91,6 +91,10 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	if g.mode == nested {
 		if g.under = p.latest.get(k.name); g.under != nil {
 			g.first = g.under.ofHold()
+			if g.first.unsure == nil {
+				g.first.unsure = new([]*op)
+			}
+			g.unsure = g.first.unsure // a hold has one lease
 		}
 	}
 	p.latest.set(g)

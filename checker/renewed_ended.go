@@ -24,7 +24,7 @@ func renewedEndedBefore(e earlyPair, suspect *part) (r endedRenewal, ok bool) {
 	}
 	for _, g := range e.older {
 		if r, ok = g.renewedWhenOver(e.from); ok && r.endAwaited(e) {
-			return r, true
+			return g.waitedFirst(r, e)
 		}
 	}
 	return r, false
@@ -41,6 +41,17 @@ func (g *grant) renewedWhenOver(t int64) (r endedRenewal, ok bool) {
 		r.since, r.end, r.proof = before.okT, before.until, before.ok
 	}
 	return r, r.end < by.invT && g.ofHold().maybeRenewedFrom(r.end, by.invT) == nil
+}
+
+// waitedFirst is the renewal with the end that the lease had if it began when another one was over which its client had to wait for: what it says of its begin is no more
+// than when it asked, by one request. There is none if that lease had not ended by then, or if the newer client had not waited for that end.
+func (g *grant) waitedFirst(r endedRenewal, e earlyPair) (endedRenewal, bool) {
+	if r.proof >= 0 || g.foundFree() {
+		return r, true
+	}
+	began, _ := g.waitedUntil()
+	r.end = max(r.end, satAdd(began, g.lease))
+	return r, r.end < r.by.invT && r.endAwaited(e)
 }
 
 // endAwaited says that the newer client had waited for the end, and was granted the lock soon after it: services look for leases that are over only
