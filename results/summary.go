@@ -55,7 +55,7 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 		}
 		fmt.Fprintf(&b, "  %s %-19s %-14s %s\n", p.propertySign(view), view.Name, view.Verdict, note)
 	}
-	p.causes(&b, rootCauses(run, v))
+	p.causes(&b, rootCauses(run, v), report != "")
 	b.WriteByte('\n')
 	if report != "" {
 		fmt.Fprintf(&b, "  report: %s\n", clean(report))
@@ -67,11 +67,15 @@ func Summary(w io.Writer, run Run, v checker.Verdict, report string, color bool)
 
 // causes writes the root causes, the deepest first: a line for each kind with its
 // number and its first evidence, why it came about, and the mitigation.
-func (p paint) causes(b *strings.Builder, list []rootCause) {
+func (p paint) causes(b *strings.Builder, list []rootCause, reported bool) {
 	for i, r := range list {
 		b.WriteByte('\n')
 		if i == maxSummed {
-			fmt.Fprintf(b, "  and %s more, which the report has\n", plainCount(len(list)-i, "root cause", "root causes"))
+			where := "the verdict has (--json), and a report (--out DIR)"
+			if reported {
+				where = "the report has"
+			}
+			fmt.Fprintf(b, "  and %s more, which %s\n", plainCount(len(list)-i, "root cause", "root causes"), where)
 			return
 		}
 		fmt.Fprintf(b, "  %s, first at %s: %s\n", p.kind(r.Name, r.Count, r.Required), r.At, clip(r.Evidence, 600))
