@@ -50,12 +50,12 @@ func (k *lock) leaseSets(first *grant) []leaseSet {
 //
 // Of two that were under way at once, either may be the later one. If it is the one that asks for less, it began no sooner than the other was sent. A bound keeps a
 // hostile history from making this quadratic.
-func (k *lock) shorterHold(first *grant) []shorterLease {
+func (k *lock) shorterHold(first *grant) holdLeases {
 	if out, known := k.shorter[first]; known {
 		return out
 	}
 	sets := k.leaseSets(first)
-	var out []shorterLease
+	var out holdLeases
 	for i, s := range sets {
 		from := s.until
 		for _, q := range sets[max(0, i-maxBetween):min(len(sets), i+1+maxBetween)] {
@@ -63,13 +63,29 @@ func (k *lock) shorterHold(first *grant) []shorterLease {
 				from = max(from, min(satAdd(max(s.sent, q.sent), s.lease), q.until))
 			}
 		}
-		out = append(out, shorterLease{interval{from, never}, s.of, s.ok, s.refs})
+		out.list = append(out.list, shorterLease{interval{from, never}, s.of, s.ok, s.refs})
+	}
+	out.soonest = make([]int64, len(out.list))
+	soonest := never
+	for i, s := range slices.Backward(out.list) {
+		soonest = min(soonest, s.from)
+		out.soonest[i] = soonest
+	}
+	for _, h := range append([]*grant{first}, k.entries[first]...) {
+		out.word = max(out.word, h.lastWords()[0])
 	}
 	if k.shorter == nil {
-		k.shorter = map[*grant][]shorterLease{}
+		k.shorter = map[*grant]holdLeases{}
 	}
 	k.shorter[first] = out
 	return out
+}
+
+// holdLeases are those of a hold, and for each one when the first of it and all later ones begins.
+type holdLeases struct {
+	list    []shorterLease
+	soonest []int64
+	word    int64 // until when the lock said at last that the lease had been in force
 }
 
 // shorterLease is when a lease need not have been in force, and when the answer came to what left it less.
@@ -107,22 +123,22 @@ func (g *grant) shortenedByHold() []shorterLease {
 	if len(g.lock.entries[first]) == 0 {
 		return nil
 	}
-	own, ends, word := g.renewals(), satAdd(g.since, g.lease), int64(0)
+	own, ends := g.renewals(), satAdd(g.since, g.lease)
 	if len(own) > 0 {
 		ends = max(ends, g.renewed.reach[len(own)-1])
 	}
-	for _, h := range g.lock.inHoldOf(g) {
-		word = max(word, h.lastWords()[0])
-	}
 	var out []shorterLease
-	list := g.lock.shorterHold(first)
-	n, _ := slices.BinarySearchFunc(list, g.lo, func(s shorterLease, t int64) int { return cmp.Or(cmp.Compare(s.answered, t), 1) })
-	for _, s := range list[n:] {
+	hold := g.lock.shorterHold(first)
+	n, _ := slices.BinarySearchFunc(hold.list, g.lo, func(s shorterLease, t int64) int { return cmp.Or(cmp.Compare(s.answered, t), 1) })
+	for i, s := range hold.list[n:] {
+		if hold.soonest[n+i] >= ends {
+			break // what comes later ends no sooner
+		}
 		after := own[g.renewed.before(s.answered):]
 		if i := slices.IndexFunc(after[:min(len(after), maxBetween)], func(r renewal) bool { return r.lease > 0 && r.sent() >= s.answered }); i >= 0 {
 			s.to = after[i].okT
 		}
-		switch s.from = max(s.from, word); {
+		switch s.from = max(s.from, hold.word); {
 		case s.by == g, s.from >= min(ends, s.to), s.answered == g.lo && s.refs[1] < g.ok:
 			continue
 		case len(out) == maxBetween:

@@ -82,8 +82,8 @@ type lock struct {
 	longest int64
 	// shortest is the shortest lease for which the lock's grants were renewed, or its holds entered again; 0 if none says for how long.
 	shortest int64
-	shorter  map[*grant][]shorterLease // of holds that were entered again, by their first grants, once they are asked for
-	now      *occupancy                // while the events are read, nil afterwards
+	shorter  map[*grant]holdLeases // of holds that were entered again, by their first grants, once they are asked for
+	now      *occupancy            // while the events are read, nil afterwards
 }
 
 // occupancy counts who has a lock, or asks for it, while the events are read.

@@ -119,6 +119,15 @@ func sound() []Kind {
 				m.release("c1", ids[len(ids)-1-i])
 			}
 		}),
+		of("entered for less and less", func(m *maker, n int) {
+			ids := []string{m.take("c1", m.lease(1000*s))}
+			for i := range n {
+				ids = append(ids, m.take("c1", mode(history.Nested), m.lease(100*s+900*s/int64(i+2))))
+			}
+			for i := range ids {
+				m.release("c1", ids[len(ids)-1-i])
+			}
+		}),
 		of("entered, left in order", func(m *maker, n int) {
 			ids := []string{m.take("c1", m.lease(1000*s))}
 			for range n {
