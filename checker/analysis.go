@@ -35,6 +35,7 @@ type analysis struct {
 	suspects   suspects
 	freeing    freeing
 	gaps       gaps
+	gaveUp     gaveUp
 	cutShort   map[*grant]bool // see overlaps.cutShort
 	waits      *waitTimes
 	log        *registerLog // nil where there is none
@@ -161,6 +162,7 @@ func (r *reader) analysis(ctx context.Context, opt Options) *analysis {
 	}
 	an.freeing = newFreeing(&an.overlaps, &an.suspects)
 	an.gaps = newGaps(&an.overlaps, an.faults)
+	an.gaveUp = gaveUp{}
 	an.cutShort = an.overlaps.cutShort()
 	an.register = newRegisterFacts(an.log, an.locks, an.ids)
 	an.countRegister()

@@ -249,6 +249,9 @@ func deadlock(an *analysis, k *lock, best *wait, unknown, refused []*op, faulty 
 		a.Explanation += fmt.Sprintf("; %s was %s at %s", k.lastWords(g), g.process, format.Instant(g.okT))
 		if f := crashed(an, g); f != nil {
 			a.Cause = "crashed-holder"
+			if g.lease > 0 {
+				a.Sizes["lease"] = g.lease
+			}
 			if n := len(g.renewals()); n > 0 {
 				a.Sizes["renewals"] = int64(n)
 				a.Explanation += fmt.Sprintf(", whose lease was renewed %s, and", of(n, "time"))

@@ -48,6 +48,10 @@ func findDoubleGrants(an *analysis) []Anomaly {
 				a.Cause = downgradeGap
 				a.Explanation += c.words()
 				refs = append(refs, c.evidence()...)
+			} else if o := an.gaveUp.before(d.older[0], newer); o != nil && newer.lock.mutex() {
+				a.Cause = waiterLeft
+				a.Explanation += o.gaveUpWords(newer)
+				refs = append(refs, o.inv, o.comp, newer.inv)
 			}
 		}
 		switch l, ok := late[newer]; {

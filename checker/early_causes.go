@@ -22,6 +22,7 @@ var earlyCauses = []struct {
 	{find: (*earlyCase).delayedRelease, always: true},
 	{find: (*earlyCase).minority},
 	{find: (*earlyCase).noServer},
+	{find: (*earlyCase).renewedMeanwhile},
 	{find: (*earlyCase).besideRelease},
 	{find: (*earlyCase).ownRelease},
 	{find: (*earlyCase).releasedAgain},
@@ -29,6 +30,7 @@ var earlyCauses = []struct {
 	{find: (*earlyCase).downgradeGap},
 	{find: (*earlyCase).otherKey},
 	{find: (*earlyCase).endedEarly},
+	{find: (*earlyCase).givenUp},
 }
 
 // explain adds the first cause that is found.

@@ -88,7 +88,7 @@ func (t *requestTimes) lastBefore(at int64) (last int64, ok bool) {
 // it is less than a quarter of the older lease, if that was not promised until then, or if a fault was on since it began, or another grant was given back before the newer client asked.
 func (l *faultLog) quietBefore(e earlyPair, requests func() *requestTimes) (quiet int64, ok bool) {
 	older, newer := e.older[0], e.newer
-	if e.renewed || e.covered || newer.inv < 0 || newer.watchdog || !newer.lock.mutex() || !older.promisedBeyond(e.from) {
+	if e.renewed || e.covered || newer.inv < 0 || newer.watchdog || newer.lock.permits > 0 || newer.lock.nested || len(e.older) > 1 || !older.promisedBeyond(e.from) {
 		return 0, false
 	}
 	// One that asked after a release which freed the lock may have been slow. One that waited then would have been let in at once.

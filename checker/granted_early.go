@@ -175,7 +175,9 @@ func (g *grant) unbroken(why lasting, t int64) []int32 {
 		refs = append(refs, why.of.shortenedBefore(t)...) // else it would still have the lock
 	}
 	for _, o := range why.asked {
-		refs = append(refs, o.inv)
+		if refs = append(refs, o.inv); o.f == fRenew {
+			refs = append(refs, o.comp) // else the renewal's answer may seem to be that of this one
+		}
 	}
 	return refs
 }

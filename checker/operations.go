@@ -65,7 +65,7 @@ func (r *reader) readAcquire(i int32, t int64, e *history.Event, p *proc) {
 	*g = grant{
 		id: strings.Clone(e.Grant), process: p.Name, lock: k, token: max(0, e.Token), inv: -1, ok: i, okT: t,
 		since: sane(e.Since, t), lease: min(e.Lease, never), lost: -1, lostT: never, believedEnd: never, askedT: never,
-		mode: modeOf(e.Mode), watchdog: e.Watchdog, expired: e.Expired, lingers: e.Lingers, notifies: e.Notifies,
+		mode: modeOf(e.Mode), downgraded: e.Mode == history.Downgrade, watchdog: e.Watchdog, expired: e.Expired, lingers: e.Lingers, notifies: e.Notifies,
 	}
 	k.learn(e)
 	if o != nil {

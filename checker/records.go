@@ -147,6 +147,7 @@ type grant struct {
 	kept        bool  // and had neither given it back, lost it, nor been killed by then
 	askedT      int64 // when its process asked for the lock anew after it had been killed; never if it did not
 	mode        mode
+	downgraded  bool   // its client had the lock alone before, and asked to share it
 	watchdog    bool   // its client's library promises to renew it by itself
 	longer      int64  // by how much a clock of the service was set back meanwhile: its lease may last for that much longer
 	expired     bool   // by what its library says, it was over when its client got it

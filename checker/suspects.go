@@ -356,7 +356,7 @@ func earlyOf(list []meeting) []verdict.Early {
 func (m meeting) early() verdict.Early {
 	latest := slices.MaxFunc(m.older, func(a, b *grant) int { return cmp.Compare(a.okT, b.okT) })
 	e := verdict.Early{Lease: latest.lease, Left: latest.leaseLeft(m.at), Asked: latest.okT - m.newer.lo, Crowd: len(m.older) > 1}
-	if e.Crowd && !e.AtOnce() || freedMeanwhile(latest, m.newer) {
+	if e.Crowd && !e.AtOnce() || freedMeanwhile(latest, m.newer) || m.newer.downgraded {
 		e.Asked = 0
 	}
 	return e

@@ -58,7 +58,7 @@ func (w *Counterexample) heads(o *Counterexample) bool {
 // which, and the other one, which needs no more, proves that exclusion is. Or one race breaks both. Or a late renewal took the
 // lock back, or may have, or extended what had ended, and the other one shows that the lock extends what another client has.
 func (w *Counterexample) explained(o *Counterexample) bool {
-	if w.Cause == "renewed-late" || w.Cause == "renewed-ended" {
+	if w.Cause == "renewed-late" || w.Cause == "renewed-ended" || w.Cause == "renewed-meanwhile" {
 		return o.Anomaly == "false-belief" && o.Cause == "extended"
 	}
 	return w.orOverlap() && o.overlaps() && o.needsNoMore(w.Signature) || w.oneRace(o)
@@ -91,6 +91,7 @@ var oneBug = []func(w, o *Counterexample) bool{
 	(*Counterexample).sameSilence,
 	(*Counterexample).sameCount,
 	(*Counterexample).sameMinority,
+	func(w, o *Counterexample) bool { return w.Cause == "renewed-meanwhile" && o.Cause == w.Cause },
 	(*Counterexample).sameRenewal,
 	(*Counterexample).sameLoss,
 	(*Counterexample).sameUnheard,

@@ -55,7 +55,7 @@ func kindWorkloads(t Target) [][]string {
 				"await after A's 3rd acquire or 3 leases, acquire, read, work 0.3 leases, write, release",
 				"await B granted or 3 leases, acquire, read, write, release"},
 			[]string{entersRenewed,
-				"acquire, read, acquire, renew, release, work 0.5 leases, write, release",
+				"acquire, read, work 0.5 leases, acquire, renew, release, work 0.6 leases, write, release",
 				"await A granted or 3 leases, acquire, read, work 0.5 leases, write, release"})
 	}
 	if t.Shared {

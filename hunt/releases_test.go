@@ -96,6 +96,10 @@ func TestSameTokens(t *testing.T) {
 // TestRenewedEnded: a lock that extends a lease that has ended is one bug, whether another client had the lock by then or got it afterwards.
 func TestRenewedEnded(t *testing.T) {
 	early, lie := found("granted-early", "renewed-ended", ""), found("false-belief", "extended", "pause: A")
+	paused, held := found("granted-early", "renewed-meanwhile", "pause: A"), found("granted-early", "renewed-meanwhile", "hold: A to redis")
+	if !paused.sameBug(held) || !paused.sameBug(lie) || !lie.heads(paused) || paused.sameBug(found("granted-early", "granted-early", "hold: A to redis")) {
+		t.Error("renewals that were under way when another client was granted the lock are not one bug, or another one is the same")
+	}
 	if !early.sameBug(lie) || !lie.sameBug(early) || !lie.heads(early) || early.heads(lie) {
 		t.Error("not one bug, which the false answer proves")
 	}

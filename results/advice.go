@@ -43,6 +43,8 @@ const (
 	ownName       = "give each grant an owner's name of its own, and make a release again only under the name of the grant that it gives back"
 	freedAnother  = "a client released the lock without looking at the owner, or under the same owner's name, and freed another client's"
 	twoSteps      = "a writer that went on to read lost the lock in between: giving it back and sharing it are two steps"
+	passedOn      = "a client that waited was granted the lock when another one gave up waiting: it may have taken that for its own turn"
+	lookFirst     = "let a client that waits look who has the lock when the one before it leaves the queue, and take it only if nobody has"
 	oneStep       = "let the service turn the writer's entry into a reader's in one step that compares the owner"
 	readAnswer    = "an error that the service answers is neither a grant nor a renewal: report it, or ask again"
 )
@@ -130,6 +132,9 @@ var advices = []advice{
 		"give each permit and each reader's share an expiry of its own, and count and take in one step", "guides/mitigations.md#one-step"},
 	{"granted-early", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"granted-early", "own-release", nil, ownUnanswered, ownName, "guides/mitigations.md#own-release"},
+	{"granted-early", "renewed-meanwhile", nil, "a renewal was under way when another client was granted the lock, and was answered as if its own client still had it: whose the lock is, and extending it, may be two steps",
+		"compare the owner and extend in one step, and give its answer to the user", "guides/mitigations.md#renewing"},
+	{"granted-early", "given-up", nil, passedOn, lookFirst, "guides/mitigations.md#stuck-queue"},
 	{"granted-early", "other-key", nil, "a release of another lock may have freed this one: the name of one begins that of the other, and they are confused",
 		"name what belongs to a lock in full, or end its name with a mark that no name contains; delete, count and subscribe by that name, and by no pattern or prefix", "guides/mitigations.md#other-key"},
 	{"granted-early", "counted-late", nil, "a client's lease lasts longer than the service keeps it: it is counted from the answer, or from a request that was sent again, and the first request took or renewed the lock",
@@ -188,6 +193,7 @@ var advices = []advice{
 	{"double-grant", "late-release", nil, lateRelease, "compare the owner and delete in one step", "guides/mitigations.md#wrong-release"},
 	{"double-grant", "counted-late", nil, "a client's library counted the lease from an answer that came late: for the service it was over before",
 		"count a lease from before the request that takes or renews it, and give up the lock when it is over by that", "guides/mitigations.md#lost-answer"},
+	{"double-grant", "given-up", nil, passedOn, lookFirst, "guides/mitigations.md#stuck-queue"},
 	{"double-grant", noServer, nil, grantedByNone, failClosed, "guides/mitigations.md#errors"},
 	{"double-grant", "not-renewed", nil, "the library stopped renewing the lock, and another client was granted it",
 		"look at what ends the library's watchdog: an error that it does not survive, or the end of another grant", "guides/mitigations.md#not-renewed"},
@@ -304,6 +310,8 @@ var advices = []advice{
 		"give the lock an expiry in the same step that takes it, counted by a clock that nobody sets, or bind it to a session", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "crashed-holder", clientAhead, "the lock of a holder that crashed stays taken: nobody frees it, or its client wrote down when it ends, by a clock that was ahead",
 		"let the service count the lease: give the lock an expiry, not a time at which it ends, in the same step that takes it", "guides/mitigations.md#crashed-holder"},
+	{"deadlock", "crashed-holder", ofLease, "the lock of a holder that crashed stays taken after the lease that it was promised: what was taken has no such expiry, or something renews it still",
+		"give all that a client takes the expiry that it counts on, in the same step; end a watchdog with its grant, and let it renew only what is still its client's", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "crashed-holder", nil, "nobody frees the lock of a holder that crashed",
 		"give the lock an expiry in the same step that takes it, or bind it to a session", "guides/mitigations.md#crashed-holder"},
 	{"deadlock", "lost-acquire", nil, "an acquire that was not answered may have taken the lock, or a place in its queue, and nothing frees it",

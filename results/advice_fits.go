@@ -164,6 +164,11 @@ func setBack(s seen) (string, bool) {
 	return "", slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["set_back"] > 0 })
 }
 
+// ofLease fits if the last holder had been promised a lease.
+func ofLease(s seen) (string, bool) {
+	return "", len(s.list) > 0 && !slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["lease"] == 0 })
+}
+
 // clientAhead fits if the last holder's clock was ahead when it was granted the lock.
 func clientAhead(s seen) (string, bool) {
 	return "", slices.ContainsFunc(s.list, func(a checker.Anomaly) bool { return a.Sizes["ahead"] > 0 })

@@ -164,6 +164,9 @@ func decide(ctx context.Context, m *Model, key string, ops []*Op, e effort) (*ch
 	if ctx.Err() != nil {
 		return nil, byNobody
 	}
+	if o := neverWritten(m, ops); o != nil {
+		return anomaly(m, key, []*Op{o}, nil, byExact), byExact
+	}
 	if m.exact != nil {
 		if evidence, decided := m.exact(m, ops); decided {
 			if len(evidence) == 0 {

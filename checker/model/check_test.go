@@ -74,7 +74,7 @@ func TestCheckEffort(t *testing.T) {
 	old := efforts
 	t.Cleanup(func() { efforts = old })
 	none, enough := effort{0, -1}, effort{100_000, time.Minute}
-	const easy, broken, hard, hardBroken = "a write 1\na read 1", "a write 1\na read 2", "a write 1\nb write 1\na read 1", "a write 1\nb write 1\na read 2"
+	const easy, broken, hard, hardBroken = "a write 1\na read 1", "a write 1\na read 2", "a write 1\nb write 1\na read 1", "a write 1\nb write 1\na read nil"
 	for _, c := range []struct {
 		name    string
 		efforts []effort
@@ -233,7 +233,7 @@ func TestEvidence(t *testing.T) {
 			"no order that agrees with real time allows all of: process a: write 1 (line 1); process b: write 2 (line 3); process c: read -> 1 (line 5)"},
 		{"a stale read of a value written twice", "register", "a write 1\n" + reads + "b write 1\n" + reads + "b write 2\n" + reads, []int64{0, 1, 4, 5, 8, 9, 10, 11},
 			"process a: read -> 1 (line 11): no order of the 4 operations until line 12 agrees with both real time and this answer"},
-		{"an answer that came later does not count", "register", "a write 1\nb write 1 ?\nc read 2\na read 1", []int64{0, 1, 2, 4, 5}, ""},
+		{"an answer that came later does not count", "register", "a write 1\nb write 1 ?\nc read nil\na read 1", []int64{0, 1, 2, 4, 5}, ""},
 		{"what a set held", "set", "a add 2\na add 1\nb read {1}\nb read {2}", []int64{0, 1, 2, 3, 4, 5, 6, 7}, "no order"},
 		{"a string of another", "kv", "a put x\nb get x\na append y\nb get x", []int64{0, 1, 4, 5, 6, 7},
 			"process b: get -> x (line 7): no order of the 3 operations until line 8 agrees with both real time and this answer"},

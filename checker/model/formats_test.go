@@ -82,6 +82,11 @@ func TestFormats(t *testing.T) {
 			{:type :invoke :f :read :process 1} {:type :ok :f :read :process 1 :value 1}`, checker.False, "no order"},
 		{"nothing, and then what nobody wrote", "", `{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value nil}
 			{:type :invoke :f :read :process 1} {:type :ok :f :read :process 1 :value 1}`, checker.False, "no order"},
+		{"a value that nobody wrote, after a write", "", `{:type :invoke :f :write :process 1 :value 3} {:type :ok :f :write :process 1 :value 3}
+			{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 7}`, checker.False, "no order that agrees with real time allows all of: process 0: read -> 7"},
+		{"what it began with, read again", "", `{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 7}
+			{:type :invoke :f :write :process 1 :value 3} {:type :info :f :write :process 1 :value 3}
+			{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 7}`, checker.True, ""},
 		{"a register that does not begin with 0", "register:1", `{:type :invoke :f :read :process 0} {:type :ok :f :read :process 0 :value 0}`, checker.False, "no order"},
 		{"an unknown fence", "fenced-mutex", `{:type :invoke :f :acquire :process 0} {:type :ok :f :acquire :process 0 :value 2}
 			{:type :invoke :f :release :process 0} {:type :ok :f :release :process 0}

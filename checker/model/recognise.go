@@ -66,6 +66,20 @@ func Recognise(h *History) (*Model, error) {
 // and there is no other such value. "" for none.
 func (h *History) first() string {
 	written, found := map[string]bool{}, map[string]bool{}
+	done := map[string]int{} // by key: when the first change was answered
+	for _, o := range h.Ops {
+		if o.Type == OK && (o.F == "write" || o.F == "cas") {
+			if at, known := done[o.Key]; !known || o.Return < at {
+				done[o.Key] = o.Return
+			}
+		}
+	}
+	// late: it was found only after a change, which nothing puts back.
+	late := map[string]bool{}
+	note := func(v string, o *Op) {
+		at, changed := done[o.Key]
+		found[v], late[v] = true, (!found[v] || late[v]) && changed && o.Call > at
+	}
 	for _, o := range h.Ops {
 		switch {
 		case o.F == "write":
@@ -73,13 +87,13 @@ func (h *History) first() string {
 		case o.F == "cas":
 			written[o.Arg2] = true
 			if o.Type == OK {
-				found[o.Arg] = true
+				note(o.Arg, o)
 			}
 		case o.Type == OK:
-			found[o.Out] = true
+			note(o.Out, o)
 		}
 	}
-	maps.DeleteFunc(found, func(v string, _ bool) bool { return written[v] || h.refused[v] })
+	maps.DeleteFunc(found, func(v string, _ bool) bool { return written[v] || h.refused[v] || late[v] })
 	for v := range found {
 		if _, err := strconv.ParseInt(v, 10, 64); err == nil && len(found) == 1 {
 			return ":" + v

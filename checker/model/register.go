@@ -42,6 +42,29 @@ func exactRegister(m *Model, ops []*Op) ([]*Op, bool) {
 	return evidence, true
 }
 
+// neverWritten is the first operation that found a value in a register which it did not begin with, and which no client tried to write; nil if there is none. That needs no
+// order of the others.
+func neverWritten(m *Model, ops []*Op) *Op {
+	if !slices.Contains(m.Fs, "write") || m.Name == "fenced-register" {
+		return nil
+	}
+	known := map[any]bool{m.init: true}
+	for _, o := range ops {
+		switch o.F {
+		case "write":
+			known[o.Arg] = true
+		case "cas":
+			known[o.Arg2] = true
+		}
+	}
+	for _, o := range ops {
+		if o.Type == OK && (o.F == "read" && !known[o.Out] || o.F == "cas" && !known[o.Arg]) {
+			return o
+		}
+	}
+	return nil
+}
+
 // exactSet decides a set that only grows, if nothing is added twice. Reads must be
 // ordered by inclusion; what a read holds came before it, what it does not hold
 // came after it. So everything has its level in one order, and that order must not
