@@ -137,8 +137,14 @@ func faultWords(run Run) string {
 			words = append(words, clip(name, 60)+" of "+clip(target, 60)+data)
 		}
 	}
+	if n := len(words) - mostNamed; n > 1 { // a record of another tool's can have a name for each of its faults
+		words = append(words[:mostNamed:mostNamed], plainCount(n, "other", "others"))
+	}
 	return format.And(words)
 }
+
+// mostNamed bounds the faults that a headline names.
+const mostNamed = 12
 
 // TookEffect lists the names of the faults that the history says took effect.
 func TookEffect(v checker.Verdict) []string {
