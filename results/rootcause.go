@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/picklock/picklock/checker"
 	"github.com/picklock/picklock/checker/verdict"
@@ -74,14 +75,16 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 				}
 			}
 		}
-		var certain, perhaps []string
+		var certain, perhaps, before []string
 		for _, c := range g.LedTo {
 			name, a := verdict.Shown(clip(c.Name, 60)), v.Anomalies[c.First]
 			r.Then = append(r.Then, consequence{clip(c.Name, 60), clip(c.Property, 40), format.Count(c.Count + c.Perhaps), c.Required, format.Instant(a.Time), clip(a.Explanation, 2000)})
 			if c.Count > 0 {
 				certain = append(certain, format.Count(c.Count)+" "+name)
 			}
-			if c.Perhaps > 0 {
+			if c.Perhaps > 0 && c.Count == 0 && a.Time < v.Anomalies[g.First].Time {
+				before = append(before, format.Count(c.Perhaps)+" "+name)
+			} else if c.Perhaps > 0 {
 				more := " "
 				if c.Count > 0 {
 					more = " more "
@@ -96,6 +99,9 @@ func rootCauses(run Run, v checker.Verdict) []rootCause {
 			r.LedTo = "which led to " + format.And(certain)
 		case len(perhaps) > 0:
 			r.LedTo = "which perhaps led to " + format.And(perhaps)
+		}
+		if len(before) > 0 { // what came first is no consequence
+			r.LedTo = strings.TrimPrefix(r.LedTo+"; the same bug perhaps shows in "+format.And(before)+" from before that", "; ")
 		}
 		out = append(out, r)
 	}
