@@ -32,6 +32,22 @@ func TestNeverGrantedBeforeFault(t *testing.T) {
 	}
 }
 
+// TestNeverGrantedAtAll: a lock that grants nothing is not tried for as long as the search may last.
+func TestNeverGrantedAtAll(t *testing.T) {
+	on := target(1, 1, "pause")
+	for _, all := range []bool{false, true} {
+		never := bug{anomaly: "deadlock", cause: neverGranted, needs: func(s *scenarios.Scenario) bool { return all || len(s.TriggeredFaults) == 0 }}
+		r, err := New(Options{Target: on, Depth: 1, Strategy: Exhaustive, Time: 10 * time.Second}).Run(t.Context(), []Runner{&model{bugs: []bug{never}, dead: all}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		addsUp(t, r)
+		if ended := r.Stopped == errUngranted.Error(); ended != all || all && (len(r.Counterexamples) != 1 || r.Runs > 10*enoughUngranted) {
+			t.Errorf("%v: stopped %q after %d runs, %d counterexamples", all, r.Stopped, r.Runs, len(r.Counterexamples))
+		}
+	}
+}
+
 // TestNeverGrantedBesideOthers: no lock is granted in a program without a fault, while others run, and the lock is granted in those. It is accused if that
 // comes with the machine to itself, too.
 func TestNeverGrantedBesideOthers(t *testing.T) {

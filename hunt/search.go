@@ -185,7 +185,7 @@ func (h *Search) Run(ctx context.Context, runners []Runner) (*Result, error) {
 	case errors.Is(cause, context.Canceled):
 		h.result.CutShort = true
 		return &h.result, nil
-	case errors.Is(cause, errNoRunners) && h.result.Runs > 0: // what was found stands
+	case errors.Is(cause, errUngranted), errors.Is(cause, errNoRunners) && h.result.Runs > 0: // what was found stands
 		h.result.Stopped = firstLine(cause.Error())
 		return &h.result, nil
 	}
@@ -217,7 +217,19 @@ func firstLine(text string) string {
 var (
 	errTime  = errors.New("the time is over")
 	errFound = errors.New("found")
+	// errUngranted: there is nothing to search in a lock that nobody gets.
+	errUngranted = errors.New("no client was granted the lock in any run")
 )
+
+// enoughUngranted is how many runs without any grant end a search, if one of them is confirmed as a lock that is never granted.
+const enoughUngranted = 12
+
+// grantsNothing says that there were so many.
+func (h *Search) grantsNothing() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.result.Granted == 0 && h.judged >= enoughUngranted && slices.ContainsFunc(h.counterexamples, func(w *Counterexample) bool { return w.Cause == neverGranted && w.Search.Hits > 1 })
+}
 
 // work runs with one runner until there is nothing more to run.
 func (h *Search) work(ctx context.Context, p Runner) error {
@@ -256,6 +268,9 @@ func (h *Search) work(ctx context.Context, p Runner) error {
 			if h.o.FailFast && h.found() {
 				return errFound
 			}
+		}
+		if h.grantsNothing() {
+			return errUngranted
 		}
 		before = described(next.schedule, out)
 	}
