@@ -85,7 +85,8 @@ func (t *requestTimes) lastBefore(at int64) (last int64, ok bool) {
 }
 
 // quietBefore is for how long no client had asked for anything before the newer client was granted the lock, for which it had waited. There is no such time if
-// it is less than a quarter of the older lease, if that was not promised until then, or if a fault was on since it began, or another grant was given back before the newer client asked.
+// it is less than a quarter of the older lease, if that was not promised until then, or if a fault was on since it began, or another grant was given back before the newer client asked; nor of semaphores and reentrant locks, or if
+// several clients shared the lock, of which more than one lease may have ended.
 func (l *faultLog) quietBefore(e earlyPair, requests func() *requestTimes) (quiet int64, ok bool) {
 	older, newer := e.older[0], e.newer
 	if e.renewed || e.covered || newer.inv < 0 || newer.watchdog || newer.lock.permits > 0 || newer.lock.nested || len(e.older) > 1 || !older.promisedBeyond(e.from) {

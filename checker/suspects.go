@@ -352,7 +352,7 @@ func earlyOf(list []meeting) []verdict.Early {
 }
 
 // early is how the older grant was given away. Of several, which together leave no room, the latest one tells whether the
-// newer grant came with it: the others had been there before.
+// newer grant came with it: the others had been there before. A writer that goes on to read had the lock already, and came with nobody.
 func (m meeting) early() verdict.Early {
 	latest := slices.MaxFunc(m.older, func(a, b *grant) int { return cmp.Compare(a.okT, b.okT) })
 	e := verdict.Early{Lease: latest.lease, Left: latest.leaseLeft(m.at), Asked: latest.okT - m.newer.lo, Crowd: len(m.older) > 1}
